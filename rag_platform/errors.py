@@ -1,0 +1,170 @@
+"""Every error of the library, and nothing else.
+
+    RagError
+    ├── CallerError            the call was wrong
+    │   ├── UnknownName            a model, chunker, collection ... of that name does not exist
+    │   ├── InvalidSetting         a setting's name or value is wrong
+    │   ├── DimensionMismatch      vectors of another size than the collection's
+    │   └── SchemaMismatch         a table has other columns than its contract
+    ├── DocumentError          one document cannot be used; the others go on
+    │   ├── UnsupportedFormat      no reader for this kind of file
+    │   ├── EmptyFile              nothing in it
+    │   ├── EncryptedFile          a password is needed
+    │   ├── ParseError             damaged, truncated or undecodable
+    │   └── ChunkTooLong           a chunk overflows a model's token limit
+    └── EnvironmentProblem     the machine or a service, not the input
+        ├── MissingDependency      a program, package, language or model is not installed
+        ├── NotPublished           nothing to search yet
+        ├── StorageError           disk full, no permission, damaged file of ours
+        ├── Busy                   another process holds the writer lock
+        └── UpstreamError          a remote service failed
+
+Each message holds the offending value and the remedy. ``code`` is stable and goes to APIs, tables and
+logs; ``retryable`` says whether the same call may succeed later without a change of its input.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+__all__ = [
+    "Busy",
+    "CallerError",
+    "ChunkTooLong",
+    "DimensionMismatch",
+    "DocumentError",
+    "EmptyFile",
+    "EncryptedFile",
+    "EnvironmentProblem",
+    "InvalidSetting",
+    "MissingDependency",
+    "NotPublished",
+    "ParseError",
+    "RagError",
+    "SchemaMismatch",
+    "StorageError",
+    "UnknownName",
+    "UnsupportedFormat",
+    "UpstreamError",
+]
+
+
+class RagError(Exception):
+    """Root of everything this library raises on purpose."""
+
+    code: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+
+
+class CallerError(RagError):
+    """The call itself was wrong; repeating it cannot help."""
+
+    code = "bad_request"
+
+
+class UnknownName(CallerError):
+    """A name that no table of the platform holds; says which one is nearest."""
+
+    code = "unknown_name"
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        near = difflib.get_close_matches(name.lower(), [k.lower() for k in self.known], n=1, cutoff=0.5)
+        nearest = next((k for k in self.known if near and k.lower() == near[0]), None)
+        hint = f" Did you mean {nearest!r}?" if nearest else ""
+        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(self.known) or 'none'}.")
+
+
+class InvalidSetting(CallerError):
+    """A setting has a wrong name or value."""
+
+    code = "invalid_setting"
+
+
+class DimensionMismatch(CallerError):
+    """Vectors of another size than the collection was built with."""
+
+    code = "dimension_mismatch"
+
+
+class SchemaMismatch(CallerError):
+    """A table's columns differ from its contract in ``tables``."""
+
+    code = "schema_mismatch"
+
+
+class DocumentError(RagError):
+    """One document cannot be used; in a batch it becomes a ``Failure`` and the rest goes on."""
+
+    code = "document_error"
+
+
+class UnsupportedFormat(DocumentError):
+    """No reader handles this kind of file."""
+
+    code = "unsupported_format"
+
+
+class EmptyFile(DocumentError):
+    """The file has no bytes."""
+
+    code = "empty_file"
+
+
+class EncryptedFile(DocumentError):
+    """The file opens only with a password."""
+
+    code = "password_required"
+
+
+class ParseError(DocumentError):
+    """The file is damaged, truncated, or in an encoding that cannot be told."""
+
+    code = "parse_error"
+
+
+class ChunkTooLong(DocumentError):
+    """A chunk with prefix and special tokens overflows the model's limit."""
+
+    code = "chunk_too_long"
+
+
+class EnvironmentProblem(RagError):
+    """The machine or a service is at fault, not the input."""
+
+    code = "environment"
+
+
+class MissingDependency(EnvironmentProblem):
+    """A program, package, language or model is not installed; the message names what to install."""
+
+    code = "missing_dependency"
+
+
+class NotPublished(EnvironmentProblem):
+    """The collection has no published generation yet."""
+
+    code = "not_published"
+
+
+class StorageError(EnvironmentProblem):
+    """The disk is full, a path may not be read or written, or a file of ours is damaged."""
+
+    code = "storage_error"
+    retryable = True
+
+
+class Busy(EnvironmentProblem):
+    """Another process holds the writer lock."""
+
+    code = "busy"
+    retryable = True
+
+
+class UpstreamError(EnvironmentProblem):
+    """A remote service failed or answered nonsense."""
+
+    code = "upstream_error"
+    retryable = True

@@ -1,0 +1,199 @@
+"""The nouns of the platform as immutable values: document, page, chunk, hit, failure.
+
+Identities live here because they are part of what these values mean. No I/O, no third-party imports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+from uuid import UUID, uuid5
+
+__all__ = [
+    "DEFAULT_COLLECTION",
+    "PAGE_BREAK",
+    "Chunk",
+    "Document",
+    "Failure",
+    "Hit",
+    "Kind",
+    "Mode",
+    "Origin",
+    "Page",
+    "Prompt",
+    "Scored",
+    "Span",
+    "Status",
+    "chunk_id",
+    "document_id",
+    "fingerprint",
+]
+
+DEFAULT_COLLECTION = "nepali_docs"
+PAGE_BREAK = "\n\n"
+"""What stands between two pages in ``Document.text``."""
+
+_NAMESPACE = UUID("6a2c8b0e-6f5d-5b6e-9a53-7b1f0c3d2e41")
+
+Origin = Literal["text_layer", "ocr", "legacy_font", "markup"]
+Kind = Literal["text", "table", "image"]
+Mode = Literal["hybrid", "dense", "lexical"]
+Prompt = Literal["query", "passage"]
+Status = Literal["pending", "ok", "unchanged", "empty", "failed", "unsupported", "deleted"]
+
+
+def fingerprint(*parts: object) -> str:
+    """Return 32 hex digits that change when any part changes; parts are told apart by their ``repr``.
+
+    >>> fingerprint("a", "b") == fingerprint("a", "b")
+    True
+    >>> fingerprint("a", "b") == fingerprint("ab")
+    False
+    """
+    return hashlib.sha256("\x1f".join(map(repr, parts)).encode()).hexdigest()[:32]
+
+
+def document_id(collection: str, source: str) -> str:
+    """Return the identity of a document: it survives edits, and NFC and NFD names are one.
+
+    >>> document_id("nepali_docs", "सूचना.pdf") == document_id("nepali_docs", "सूचना.pdf")
+    True
+    """
+    return str(uuid5(_NAMESPACE, unicodedata.normalize("NFC", f"{collection}/{source}")))
+
+
+def chunk_id(document: str, content_sha256: str, recipe: str, start: int, end: int) -> str:
+    """Return the identity of a chunk: the same work on the same bytes gives the same id."""
+    return str(uuid5(_NAMESPACE, f"{document}|{content_sha256}|{recipe}|{start}|{end}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of code points in ``Document.text``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page, slide, chapter or section as the source has it.
+
+    Attributes:
+        page_no: Counts from 1.
+        text: NFC text, joiners, digits and spelling as in the source.
+        origin: Which route gave the text.
+        confidence: 0 to 1; the mean word confidence for OCR, 1.0 for markup.
+        reason: Why this route was taken, or what failed on this page.
+        suspect: The text is probably wrong (legacy font bytes, broken text layer, failed page).
+        label: What the source calls it: page, slide, chapter, section.
+    """
+
+    page_no: int
+    text: str
+    origin: Origin
+    confidence: float = 1.0
+    reason: str = ""
+    suspect: bool = False
+    label: str = "page"
+
+
+@dataclass(frozen=True)
+class Document:
+    """One source file, read.
+
+    Attributes:
+        collection: The named corpus it belongs to.
+        source: Path below the collection's inbox, NFC, with ``/``.
+        content_sha256: Hex digest of the raw bytes: the version.
+        format: Name of the reader's format (``pdf``, ``docx``, ...), by content, not by suffix.
+        pages: In order; empty pages are kept so that numbers are right.
+        metadata: What the file says about itself (title, author, front matter).
+    """
+
+    source: str
+    content_sha256: str
+    format: str
+    pages: tuple[Page, ...]
+    collection: str = DEFAULT_COLLECTION
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def document_id(self) -> str:
+        """Identity, derived from collection and source."""
+        return document_id(self.collection, self.source)
+
+    @cached_property
+    def text(self) -> str:
+        """All pages joined by ``PAGE_BREAK``; every span of the platform points into this."""
+        return PAGE_BREAK.join(page.text for page in self.pages)
+
+    @cached_property
+    def page_spans(self) -> tuple[Span, ...]:
+        """The span of each page in ``text``, in page order."""
+        spans, start = [], 0
+        for page in self.pages:
+            spans.append(Span(start, start + len(page.text)))
+            start += len(page.text) + len(PAGE_BREAK)
+        return tuple(spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage of a document: ``document.text[start:end] == text``.
+
+    Attributes:
+        ordinal: Counts from 0 within the document.
+        page_first: First page it touches; ``page_last`` the last.
+        token_count: XLM-R tokens of ``text``, without prefix and special tokens.
+        overlap: Characters shared with the chunk before, as they really are.
+        language: ``ne``, ``en``, ``mixed``, ``romanized`` or ``unknown``.
+    """
+
+    chunk_id: str
+    document_id: str
+    collection: str
+    source: str
+    content_sha256: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    page_first: int
+    page_last: int
+    token_count: int
+    overlap: int
+    kind: Kind
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One vote of one part of a search: higher is better."""
+
+    chunk_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result: a chunk with its rank (from 1), its score and the parts' scores."""
+
+    rank: int
+    score: float
+    chunk: Chunk
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one document did not pass a stage."""
+
+    stage: str
+    code: str
+    message: str
+    retryable: bool = False
