@@ -1,0 +1,220 @@
+"""The pluggable families as contracts. Implementations live in their stage, never here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_platform.types import Chunk, Prompt, Scored, Span
+
+__all__ = [
+    "Chunker",
+    "CollectionReader",
+    "Encoder",
+    "FloatArray",
+    "Index",
+    "Manifest",
+    "PointBatch",
+    "StoredPoint",
+    "Tokenizer",
+]
+
+FloatArray = NDArray[np.float32]
+
+
+class Tokenizer(Protocol):
+    """Counts tokens of a text, without prefix and special tokens."""
+
+    @property
+    def name(self) -> str:
+        """What is counted, with its version; part of the chunk recipe."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of ``text``."""
+        ...
+
+
+class Chunker(Protocol):
+    """Cuts a document's text into passages."""
+
+    @property
+    def recipe(self) -> str:
+        """Name, version and options as one string: equal recipes cut equally."""
+        ...
+
+    def split(self, text: str) -> Sequence[Span]:
+        """Return the spans of the passages in order, none blank, none cutting a grapheme."""
+        ...
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def name(self) -> str:
+        """Catalogue name, for instance ``intfloat/multilingual-e5-small``."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Size of a vector."""
+        ...
+
+    @property
+    def recipe(self) -> str:
+        """Name, revision, weights, prompts and options as one string: equal recipes encode equally."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The model's limit, prefix and special tokens included."""
+        ...
+
+    def prompted(self, text: str, prompt: Prompt) -> str:
+        """Return the exact text the model reads, for cache keys; prompts are applied by ``encode`` itself."""
+        ...
+
+    def count_tokens(self, text: str, prompt: Prompt) -> int:
+        """Return the model's own token count of the prompted text, special tokens included."""
+        ...
+
+    def encode(self, texts: Sequence[str], prompt: Prompt) -> FloatArray:
+        """Return ``(len(texts), dim)`` float32, rows L2-normalised, in the order of ``texts``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one published generation holds.
+
+    Attributes:
+        collection: The named corpus.
+        model: The embedding model's catalogue name.
+        generation: Counts from 1.
+        points: Number of chunks.
+        dim: Vector size.
+        recipe: Fingerprint of encoder, analyzer and index settings; another recipe means a rebuild.
+        documents: ``document_id`` -> fingerprint of its embedded chunks.
+        address: Where the points are: a shard folder, or the name of a Qdrant collection.
+        alias: The stable name that readers follow.
+    """
+
+    collection: str
+    model: str
+    generation: int
+    points: int
+    dim: int
+    recipe: str
+    documents: Mapping[str, str]
+    address: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class PointBatch:
+    """Chunks with their vectors, ``vectors`` being ``(len(chunks), dim)`` float32, L2-normalised."""
+
+    chunks: Sequence[Chunk]
+    vectors: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPoint:
+    """A point as the index stores it, for audits and tests."""
+
+    chunk: Chunk
+    vector: FloatArray
+
+
+class CollectionReader(Protocol):
+    """One published generation, open for reading; immutable and safe to share between threads."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What this generation holds."""
+        ...
+
+    def dense(self, vector: FloatArray, *, limit: int) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first; ``vector`` is ``(dim,)`` float32."""
+        ...
+
+    def lexical(self, query: str, *, limit: int) -> list[Scored]:
+        """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
+        ...
+
+    def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        """Return the stored chunks of these ids."""
+        ...
+
+    def count(self) -> int:
+        """Return the number of points really stored."""
+        ...
+
+    def points(self) -> Iterator[StoredPoint]:
+        """Yield every point, ordered by chunk id."""
+        ...
+
+
+class Index(Protocol):
+    """Publishes generations of (collection, model) and opens the current one."""
+
+    def current(self, collection: str, model: str) -> Manifest | None:
+        """Return the manifest of the published generation, or None before the first."""
+        ...
+
+    def published(self) -> list[Manifest]:
+        """Return the current manifest of every published (collection, model)."""
+        ...
+
+    def open(self, collection: str, model: str) -> CollectionReader:
+        """Open the published generation.
+
+        Raises:
+            NotPublished: There is none yet.
+        """
+        ...
+
+    def publish(
+        self,
+        collection: str,
+        model: str,
+        *,
+        dim: int,
+        recipe: str,
+        documents: Mapping[str, str],
+        load: PointLoader,
+        rebuild: bool = False,
+    ) -> Manifest:
+        """Make the published generation hold exactly ``documents`` and return its manifest.
+
+        Builds beside, verifies counts, then switches. Does nothing when the current generation already
+        holds exactly these fingerprints under this recipe and ``rebuild`` is false.
+
+        Args:
+            collection: The named corpus.
+            model: The embedding model's catalogue name.
+            dim: Vector size.
+            recipe: Fingerprint of encoder and settings; the index adds its own version and analyzer.
+            documents: ``document_id`` -> fingerprint of its embedded chunks: the whole live set.
+            load: Yields the points of the given documents, a document possibly over several batches.
+            rebuild: Build from nothing even where a copy with changes would do.
+
+        Raises:
+            DimensionMismatch: The current generation has another vector size.
+            Busy: Another process publishes this (collection, model).
+            StorageError: No space or no permission; the old generation still serves.
+        """
+        ...
+
+
+class PointLoader(Protocol):
+    """Reads the points of some documents from the embeddings tables."""
+
+    def __call__(self, document_ids: Sequence[str]) -> Iterable[PointBatch]:
+        """Yield the points of these documents in bounded batches."""
+        ...

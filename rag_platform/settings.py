@@ -1,0 +1,194 @@
+"""One ``Settings`` from environment and ``.env``; names and defaults, and the checks of both.
+
+Read at the composition root (``system``) only. A function takes what it needs, never ``Settings``.
+Keys of other programs in a shared ``.env`` are ignored; a misspelt key of ours is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from dotenv import dotenv_values
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from rag_platform.errors import InvalidSetting
+from rag_platform.types import DEFAULT_COLLECTION, Mode
+
+__all__ = ["FULL_PROFILE", "Settings"]
+
+FULL_PROFILE: dict[str, str] = {
+    "EMBEDDING_MODEL": "intfloat/multilingual-e5-large",
+    "RERANKER_MODEL": "BAAI/bge-reranker-v2-m3",
+    "TESSERACT_LANGUAGES": "nep",
+}
+"""Defaults of the reference system that need models or habits this one does not assume."""
+
+
+def _setting(name: str, default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN401
+    return Field(default, validation_alias=name, description=description, **limits)
+
+
+class Settings(BaseSettings):
+    """Every setting of the platform; the name in the environment is the field's alias."""
+
+    model_config = SettingsConfigDict(extra="ignore", frozen=True, env_ignore_empty=True)
+
+    # Where things are
+    home: Path = _setting("RAG_HOME", Path(".rag"), "folder that holds everything the platform stores")
+    profile: Literal["default", "full"] = _setting(
+        "RAG_PROFILE", "default", "full: the reference system's own model defaults"
+    )
+    collection_name: str = _setting("COLLECTION_NAME", DEFAULT_COLLECTION, "default collection")
+    qdrant_url: str = _setting("QDRANT_URL", "", "Qdrant server; empty: the embedded engine")
+    qdrant_api_key: str = _setting("QDRANT_API_KEY", "", "key of the Qdrant server")
+
+    # Extraction
+    ocr: Literal["auto", "always", "never"] = _setting("RAG_OCR", "auto", "which PDF pages are OCRed")
+    tesseract_languages: str = _setting(
+        "TESSERACT_LANGUAGES", "", "OCR languages, for instance nep+eng; empty: chosen per page"
+    )
+    ocr_timeout_s: float = _setting("RAG_OCR_TIMEOUT_S", 120.0, "time limit of one page's OCR", gt=0)
+    workers: int = _setting("RAG_WORKERS", 0, "processes that parse at once; 0: one a core", ge=0)
+
+    # Chunking
+    chunker: str = _setting("RAG_CHUNKER", "recursive", "how text is cut")
+    chunk_size: int = _setting("CHUNK_SIZE", 256, "tokens of a chunk", ge=16, le=8192)
+    overlap_ratio: float = _setting(
+        "OVERLAP_RATIO", 0.15, "share of a chunk repeated in the next", ge=0, lt=1
+    )
+
+    # Embedding
+    embedding_model: str = _setting(
+        "EMBEDDING_MODEL", "intfloat/multilingual-e5-small", "model that search uses"
+    )
+    embedders: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_EMBEDDERS", (), "models that ingest embeds, comma-separated; empty: EMBEDDING_MODEL"
+    )
+    device: Literal["auto", "cpu", "cuda", "mps"] = _setting("RAG_DEVICE", "auto", "where torch models run")
+    batch_size: int = _setting("RAG_BATCH_SIZE", 32, "texts encoded at once", ge=1)
+    reranker_model: str = _setting("RERANKER_MODEL", "", "reranker; empty: none")
+
+    # Search
+    top_k_retrieval: int = _setting("TOP_K_RETRIEVAL", 20, "candidates", ge=1, le=1000)
+    top_k_rerank: int = _setting("TOP_K_RERANK", 5, "final results", ge=1, le=1000)
+    dense_weight: float = _setting("DENSE_WEIGHT", 0.7, "weight of the dense part in fusion", ge=0)
+    sparse_weight: float = _setting("SPARSE_WEIGHT", 0.3, "weight of the lexical part in fusion", ge=0)
+    mode: Mode = _setting("RAG_MODE", "hybrid", "hybrid, dense or lexical")
+    hnsw_ef: int = _setting("RAG_HNSW_EF", 256, "search width of the vector index", ge=8)
+
+    # Orchestration
+    partitions: str = _setting("RAG_PARTITIONS", "document", "how documents map to partition keys")
+    quiet_s: float = _setting("RAG_QUIET_S", 5.0, "seconds a dropped file must be quiet", ge=0)
+
+    # Serving
+    host: str = _setting("RAG_HOST", "127.0.0.1", "address of the HTTP service")
+    port: int = _setting("RAG_PORT", 8080, "port of the HTTP service", ge=1, le=65535)
+
+    # Answering
+    llm_provider: str = _setting(
+        "LLM_PROVIDER", "ollama", "ollama, vllm, openai, gemini, hf, hf_cloud, anthropic"
+    )
+    ollama_base_url: str = _setting("OLLAMA_BASE_URL", "http://localhost:11434", "Ollama server")
+    ollama_model: str = _setting("OLLAMA_MODEL", "gemma4", "model of the Ollama server")
+    vllm_base_url: str = _setting("VLLM_BASE_URL", "http://localhost:8000/v1", "vLLM server")
+    vllm_model: str = _setting("VLLM_MODEL", "google/gemma-4-E4B-it", "model of the vLLM server")
+    openai_api_key: str = _setting("OPENAI_API_KEY", "", "key of OpenAI or a compatible provider")
+    openai_base_url: str = _setting("OPENAI_BASE_URL", "", "base URL of a compatible provider")
+    openai_model: str = _setting("OPENAI_MODEL", "gpt-4o-mini", "model of that provider")
+    google_api_key: str = _setting("GOOGLE_API_KEY", "", "key of Gemini")
+    gemini_model: str = _setting("GEMINI_MODEL", "gemini-2.5-flash", "Gemini model")
+    hf_token: str = _setting("HF_TOKEN", "", "Hugging Face token")
+    hf_base_url: str = _setting("HF_BASE_URL", "https://router.huggingface.co/v1", "Hugging Face router")
+    hf_model_name: str = _setting("HF_MODEL_NAME", "Qwen/Qwen3.6-35B-A3B", "Hugging Face model")
+    anthropic_api_key: str = _setting("ANTHROPIC_API_KEY", "", "key of Anthropic")
+    anthropic_model: str = _setting("ANTHROPIC_MODEL", "claude-opus-4-6", "Anthropic model")
+    llm_api_key: str = _setting("LLM_API_KEY", "", "generic fall-back key")
+    llm_base_url: str = _setting("LLM_BASE_URL", "", "generic fall-back base URL")
+    llm_temperature: float = _setting("LLM_TEMPERATURE", 0.3, "temperature", ge=0, le=2)
+    use_tools: bool = _setting("USE_TOOLS", True, "tool calling where a provider is configured")
+
+    # Evaluation
+    eval_provider: str = _setting(
+        "EVAL_PROVIDER",
+        "",
+        "judge: openai, openai_compatible, anthropic, gemini, ollama, vllm, huggingface",
+    )
+    eval_model: str = _setting("EVAL_MODEL", "", "judge model")
+    eval_api_key: str = _setting("EVAL_API_KEY", "", "key of the judge's provider")
+    eval_base_url: str = _setting("EVAL_BASE_URL", "", "base URL of the judge's provider")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take values from ``load`` alone, which has already merged and checked every source."""
+        return (init_settings,)
+
+    @classmethod
+    def load(cls, env_file: Path | None = Path(".env"), **overrides: object) -> Self:
+        """Read settings: overrides before environment before ``.env`` before the profile's defaults.
+
+        Args:
+            env_file: The file to read beside the environment; one that does not exist is no error
+                unless it was named on purpose (anything but the default).
+            **overrides: Values by environment name (``CHUNK_SIZE=128``), from command line flags;
+                None means not given.
+
+        Raises:
+            InvalidSetting: A misspelt key of ours, an unknown ``RAG_...`` key, or a bad value.
+        """
+        if env_file is not None and env_file != Path(".env") and not env_file.is_file():
+            raise InvalidSetting(f"the settings file {env_file} does not exist; check --env-file")
+        from_file = dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
+        given = {name: str(value) for name, value in overrides.items() if value is not None}
+        cls._check_names(from_file, f"in {env_file}")
+        cls._check_names(os.environ, "in the environment")
+        cls._check_names(given, "among the overrides")
+        merged = {
+            name: value
+            for source in (from_file, os.environ, given)
+            for name, value in source.items()
+            if name in cls.names() and value
+        }
+        if merged.get("RAG_PROFILE") == "full":
+            merged = {**FULL_PROFILE, **merged}
+        if "RAG_EMBEDDERS" in merged:
+            names = [name.strip() for name in merged["RAG_EMBEDDERS"].split(",")]
+            merged["RAG_EMBEDDERS"] = [name for name in names if name]  # type: ignore[assignment]
+        try:
+            return cls.model_validate(merged)
+        except ValidationError as error:
+            lines = [f"{e['loc'][0]}={e['input']!r}: {e['msg']}" for e in error.errors()]
+            raise InvalidSetting("; ".join(lines) + ". See .env.example for the allowed values.") from None
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Return the environment names of all settings, in order."""
+        return [str(field.validation_alias) for field in cls.model_fields.values()]
+
+    @classmethod
+    def _check_names(cls, given: Mapping[str, object] | Iterable[str], where: str) -> None:
+        """Refuse an unknown ``RAG_...`` key and a near miss of a known one."""
+        known = cls.names()
+        for key in given:
+            if key in known:
+                continue
+            near = difflib.get_close_matches(key.upper(), known, n=1, cutoff=0.9)
+            if key.upper().startswith("RAG_") or near:
+                nearest = near or difflib.get_close_matches(key.upper(), known, n=1, cutoff=0.0)
+                raise InvalidSetting(f"unknown setting {key!r} {where}; did you mean {nearest[0]!r}?")
+
+    @property
+    def active_embedders(self) -> tuple[str, ...]:
+        """The models that ingest embeds."""
+        return self.embedders or (self.embedding_model,)
