@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from dotenv import dotenv_values
 from pydantic import Field, ValidationError
@@ -19,7 +20,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from rag_platform.errors import InvalidSetting
 from rag_platform.types import DEFAULT_COLLECTION, Mode
 
-__all__ = ["FULL_PROFILE", "Settings"]
+__all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "Settings", "example"]
 
 FULL_PROFILE: dict[str, str] = {
     "EMBEDDING_MODEL": "intfloat/multilingual-e5-large",
@@ -29,8 +30,28 @@ FULL_PROFILE: dict[str, str] = {
 """Defaults of the reference system that need models or habits this one does not assume."""
 
 
+FOREIGN_NAMES = frozenset({"LLM_MODEL", "OLLAMA_MODELS"})
+"""Names that other programs really use and that look like a slip of ours: never refused."""
+
+_HEADINGS = {
+    "RAG_HOME": "Where things are",
+    "RAG_OCR": "Extraction",
+    "RAG_CHUNKER": "Chunking",
+    "EMBEDDING_MODEL": "Embedding and reranking",
+    "TOP_K_RETRIEVAL": "Search",
+    "RAG_PARTITIONS": "Orchestration",
+    "RAG_HOST": "Serving",
+    "LLM_PROVIDER": "Answering",
+    "EVAL_PROVIDER": "Evaluation",
+}
+
+
 def _setting(name: str, default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN401
     return Field(default, validation_alias=name, description=description, **limits)
+
+
+def _secret(name: str, description: str) -> Any:  # noqa: ANN401
+    return Field("", validation_alias=name, description=description, repr=False)
 
 
 class Settings(BaseSettings):
@@ -45,7 +66,7 @@ class Settings(BaseSettings):
     )
     collection_name: str = _setting("COLLECTION_NAME", DEFAULT_COLLECTION, "default collection")
     qdrant_url: str = _setting("QDRANT_URL", "", "Qdrant server; empty: the embedded engine")
-    qdrant_api_key: str = _setting("QDRANT_API_KEY", "", "key of the Qdrant server")
+    qdrant_api_key: str = _secret("QDRANT_API_KEY", "key of the Qdrant server")
 
     # Extraction
     ocr: Literal["auto", "always", "never"] = _setting("RAG_OCR", "auto", "which PDF pages are OCRed")
@@ -78,7 +99,7 @@ class Settings(BaseSettings):
     top_k_rerank: int = _setting("TOP_K_RERANK", 5, "final results", ge=1, le=1000)
     dense_weight: float = _setting("DENSE_WEIGHT", 0.7, "weight of the dense part in fusion", ge=0)
     sparse_weight: float = _setting("SPARSE_WEIGHT", 0.3, "weight of the lexical part in fusion", ge=0)
-    mode: Mode = _setting("RAG_MODE", "hybrid", "hybrid, dense or lexical")
+    mode: Mode = _setting("RAG_MODE", "hybrid", "which parts a search uses")
     hnsw_ef: int = _setting("RAG_HNSW_EF", 256, "search width of the vector index", ge=8)
 
     # Orchestration
@@ -97,17 +118,17 @@ class Settings(BaseSettings):
     ollama_model: str = _setting("OLLAMA_MODEL", "gemma4", "model of the Ollama server")
     vllm_base_url: str = _setting("VLLM_BASE_URL", "http://localhost:8000/v1", "vLLM server")
     vllm_model: str = _setting("VLLM_MODEL", "google/gemma-4-E4B-it", "model of the vLLM server")
-    openai_api_key: str = _setting("OPENAI_API_KEY", "", "key of OpenAI or a compatible provider")
+    openai_api_key: str = _secret("OPENAI_API_KEY", "key of OpenAI or a compatible provider")
     openai_base_url: str = _setting("OPENAI_BASE_URL", "", "base URL of a compatible provider")
     openai_model: str = _setting("OPENAI_MODEL", "gpt-4o-mini", "model of that provider")
-    google_api_key: str = _setting("GOOGLE_API_KEY", "", "key of Gemini")
+    google_api_key: str = _secret("GOOGLE_API_KEY", "key of Gemini")
     gemini_model: str = _setting("GEMINI_MODEL", "gemini-2.5-flash", "Gemini model")
-    hf_token: str = _setting("HF_TOKEN", "", "Hugging Face token")
+    hf_token: str = _secret("HF_TOKEN", "Hugging Face token")
     hf_base_url: str = _setting("HF_BASE_URL", "https://router.huggingface.co/v1", "Hugging Face router")
     hf_model_name: str = _setting("HF_MODEL_NAME", "Qwen/Qwen3.6-35B-A3B", "Hugging Face model")
-    anthropic_api_key: str = _setting("ANTHROPIC_API_KEY", "", "key of Anthropic")
+    anthropic_api_key: str = _secret("ANTHROPIC_API_KEY", "key of Anthropic")
     anthropic_model: str = _setting("ANTHROPIC_MODEL", "claude-opus-4-6", "Anthropic model")
-    llm_api_key: str = _setting("LLM_API_KEY", "", "generic fall-back key")
+    llm_api_key: str = _secret("LLM_API_KEY", "generic fall-back key")
     llm_base_url: str = _setting("LLM_BASE_URL", "", "generic fall-back base URL")
     llm_temperature: float = _setting("LLM_TEMPERATURE", 0.3, "temperature", ge=0, le=2)
     use_tools: bool = _setting("USE_TOOLS", True, "tool calling where a provider is configured")
@@ -119,7 +140,7 @@ class Settings(BaseSettings):
         "judge: openai, openai_compatible, anthropic, gemini, ollama, vllm, huggingface",
     )
     eval_model: str = _setting("EVAL_MODEL", "", "judge model")
-    eval_api_key: str = _setting("EVAL_API_KEY", "", "key of the judge's provider")
+    eval_api_key: str = _secret("EVAL_API_KEY", "key of the judge's provider")
     eval_base_url: str = _setting("EVAL_BASE_URL", "", "base URL of the judge's provider")
 
     @classmethod
@@ -177,18 +198,53 @@ class Settings(BaseSettings):
         return [str(field.validation_alias) for field in cls.model_fields.values()]
 
     @classmethod
-    def _check_names(cls, given: Mapping[str, object] | Iterable[str], where: str) -> None:
-        """Refuse an unknown ``RAG_...`` key and a near miss of a known one."""
+    def _check_names(cls, given: Iterable[str], where: str) -> None:
+        """Refuse an unknown ``RAG_...`` key and a near miss of a known one; leave other programs' keys be."""
         known = cls.names()
         for key in given:
-            if key in known:
+            if key in known or key in FOREIGN_NAMES:
                 continue
-            near = difflib.get_close_matches(key.upper(), known, n=1, cutoff=0.9)
-            if key.upper().startswith("RAG_") or near:
-                nearest = near or difflib.get_close_matches(key.upper(), known, n=1, cutoff=0.0)
-                raise InvalidSetting(f"unknown setting {key!r} {where}; did you mean {nearest[0]!r}?")
+            ours = key.upper().startswith("RAG_")
+            near = difflib.get_close_matches(key.upper(), known, n=1, cutoff=0.0 if ours else 0.9)
+            if near and (ours or not _extends(key.upper(), near[0])):
+                raise InvalidSetting(f"unknown setting {key!r} {where}; did you mean {near[0]!r}?")
 
     @property
     def active_embedders(self) -> tuple[str, ...]:
         """The models that ingest embeds."""
         return self.embedders or (self.embedding_model,)
+
+
+def _extends(key: str, known: str) -> bool:
+    """Tell a longer name built on ours (``OPENAI_API_KEY_2``, ``MY_HF_TOKEN``) from a slip of it."""
+    head, found, tail = key.partition(known)
+    return bool(found) and (head.endswith("_") or tail[:1] == "_" or tail[:1].isdigit())
+
+
+def _written(default: object) -> str:
+    """Return a default as it stands in an environment file."""
+    if isinstance(default, bool):
+        return str(default).lower()
+    return ",".join(default) if isinstance(default, tuple) else str(default)
+
+
+def example() -> str:
+    """Return the text of ``.env.example``: every setting, commented out, with default and meaning."""
+    lines = [
+        "# Settings of rag-platform with their defaults. Copy to .env and uncomment what you change;",
+        "# the environment overrides .env, command line flags override both.",
+        "# Written by: python -m rag_platform.settings > .env.example",
+    ]
+    for field in Settings.model_fields.values():
+        name = str(field.validation_alias)
+        if name in _HEADINGS:
+            lines += ["", f"## {_HEADINGS[name]}"]
+        choices = (
+            f" ({', '.join(get_args(field.annotation))})" if get_origin(field.annotation) is Literal else ""
+        )
+        lines += [f"# {field.description}{choices}", f"#{name}={_written(field.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(example())
