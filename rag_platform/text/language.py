@@ -33,63 +33,68 @@ _LEGACY_BYTES = regex.compile(r"\p{Latin}[\[\]{}|\\;~^+=<>/\"]+\p{Latin}|\p{Ll}\
 """Inside a word, no language has these: Devanagari of a legacy font read as Latin bytes has them all over."""
 _LATIN_WORD = regex.compile(r"\p{Latin}+(?:['’]\p{Latin}+)?")
 
-_NEPALI_WORDS = frozenset(
-    # Who, what, how: questions and pronouns.
-    "k ke kina kasari kaha kahaa kahan kahile kahiley kati katti kun kunai ko kasto kasta kasle kaslai kasko"
-    " kosko kehi kohi kei koi kahilyai kasai kasaile kasailai ma maile malai mero mera hami haami hamro hamra"
-    " hamilai hamile timi timro timile tapai tapaii tapain tapaiko tapailai tapaile u usle uslai usko uni unle"
-    " unko unlai uniharu unko uhaa uhaan uhako wahan waha yo yi yas yasko yasto yasma yasle yasari tyo tyahi"
-    " tyas tyasko tyasto tyaha tyahaa tyasma tyasle tyasari ti tini tinko tinle yaha yahaa yahan aafno aafnai"
-    " afno aphno aphnai aafu afu aphu aafulai jo jun jasle jasto jasko jasma jaslai jaba jahile jati jasari"
-    " sabai sabaile sabailai dherai dherei thorai ali alik ek dui tin char paanch pani ni nai ta hai la po"
-    # Relations, particles and conjunctions.
-    " lai le bata baata dekhi samma sanga sangai sita tira pachhi pachi paxi agadi aghi pahila pahile bich"
-    " bichma bhitra bahira mathi tala muni najik najikai baare baarema barema bare lagi laagi nimti anusar"
-    " bina bahek jastai jasto haru harule harulai haruko harumaa haruma ra athawa athava tara kinabhane"
-    " kinaki bhane bhanera bhanne bhanda bhandaa bhanya bhani tesaile tyasaile tyasailey yadi pheri feri aba"
-    " ajha ahile ahiley ahilesamma aaja aja bholi hijo asti pahilo dosro tesro eutai euta euti auta arko arka"
-    " aru aruko naya purano ramro ramrari naramro thulo sano sabbhanda kehi kam badhi badi matra maatra"
-    # Being, having, doing: the verbs every sentence ends in.
-    " ho hoina hoin hoena hun hunu hunuhunchha hunuhuncha hunuhunxa huncha hunchha hunxa hunchan hunne hune"
-    " huna hudaina hundaina hunna hudai hudaa hunda hundaa hudaixa bhayo bhaye bhaeko bhayeko bhako bhaeka"
-    " bhayeka bhaera bhayera bhai bhaisakyo bhaena bhayena bhae bhaepachi bhayepachhi cha chha xa chan chhan"
-    " xan chaina chhaina xaina chhainan xainan chu chhu xu chhau thiyo thie thiyen thiena thiyena thieko"
-    " thyo hola holan garna garnu garne garnuparchha garnuparcha garnuparxa garcha garchha garxa garchan"
-    " garchhan garxan gareko gareka garera garda gardaa gardai garyo gare garnus garnuhos garau garaune"
-    " garauna garaunu garaunuparcha garincha garinchha garinxa garyou gari garinu garine parcha parchha parxa"
-    " parcha parchan pardaina pardaina paryo pare pareko parne parna parnu parda sakincha sakinchha sakinxa"
-    " sakcha sakchha sakxa sakne sakna sakinna sakdaina sakyo sakin sakiyo lagcha lagchha lagxa lagne lagyo"
-    " lageko lagna lagdaina laagcha aaucha aauchha aaunchha auncha aauxa auxa aayo ayo aayeko aaeko aeko aaune"
-    " aune aauna auna aaunu aaudaina jancha janchha janxa jaancha jane jaane jana jaana janu jaanu gayo gaye"
-    " gaeko gayeko gako gaera dincha dinchha dinxa dine dina dinu diyo diye dieko diyeko diera linu lina line"
-    " lincha linchha linxa liyo liye lieko liyeko liera khana khane khanu khancha khanchha khanxa khayo khaeko"
-    " bhannu bhanna bhancha bhanchha bhanxa bhanyo bhanincha bhaninchha bhaninxa bhaneko rahecha rahechha"
-    " rahexa raheko rahancha rahanchha rahanxa rahyo rahe rahane basne basna basnu bascha baschha basxa basyo"
-    " baseko banne bancha banchha banxa banyo baneko banauna banaune banaunu banako banayo banaeko chahincha"
-    " chahinchha chahinxa chahiyo chainchha chaincha chainxa chahine milcha milchha milxa milne milyo mileko"
-    " paincha painchha painxa paine pauna paune paunu paucha pauchha pauxa paunchha payo paye paeko payeko"
-    " herna herne hernu hercha herchha herxa heryo dekhincha dekhinchha dekhinxa dekhna dekhne dekhyo dekheko"
-    " rakhna rakhne rakhnu rakhcha rakhchha rakhxa rakhyo rakheko khojne khojna thaha thahaa tha bujhna bujhne"
-    # Nouns and courtesies that questions are made of.
-    " naam nam ghar gaun gaau sarkar sarkari kanun din barsa barsha mahina manche manchhe manis kura kaam kam"
-    " paisa rupaiya thau thaau desh pradesh jilla nagarpalika gaupalika namaste dhanyabad kripaya hajur barema"
-    " sambandhi sambandhit antargat dwara tarfa tarika karan kaaran arth matlab suru suruma antim bela belama"
-    " samaya samay bhag bhaag thap tathya prakar kisim sthiti awastha abastha".split()
-)
-"""Function words and everyday verbs, in the spellings people type (chha, cha, xa)."""
 
-_HOMOGRAPHS = frozenset("line bare tin char la po ma ho ti u k jun tara ali tala euta bela kura dine".split())
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEPALI_WORDS = _words(
+    """
+    k ke kina kasari kaha kahaa kahan kahile kahiley kati katti kun kunai ko kasto kasta kasle kaslai kasko
+    kosko kehi kohi kei koi kahilyai kasai kasaile kasailai ma maile malai mero mera hami haami hamro hamra
+    hamilai hamile timi timro timile tapai tapaii tapain tapaiko tapailai tapaile u usle uslai usko uni unle
+    unko unlai uniharu uhaa uhaan uhako wahan waha yo yi yas yasko yasto yasma yasle yasari tyo tyahi tyas
+    tyasko tyasto tyaha tyahaa tyasma tyasle tyasari ti tini tinko tinle yaha yahaa yahan aafno aafnai afno
+    aphno aphnai aafu afu aphu aafulai jo jun jasle jasto jasko jasma jaslai jaba jahile jati jasari sabai
+    sabaile sabailai dherai dherei thorai ali alik ek dui tin char paanch pani ni nai ta hai la po
+    lai le bata baata dekhi samma sanga sangai sita tira pachhi pachi paxi agadi aghi pahila pahile bich
+    bichma bhitra bahira mathi tala muni najik najikai baare baarema barema bare lagi laagi nimti anusar
+    bina bahek jastai haru harule harulai haruko harumaa haruma ra athawa athava tara kinabhane kinaki bhane
+    bhanera bhanne bhanda bhandaa bhanya bhani tesaile tyasaile tyasailey yadi pheri feri aba ajha ahile
+    ahiley ahilesamma aaja aja bholi hijo asti pahilo dosro tesro eutai euta euti auta arko arka aru aruko
+    naya purano ramro ramrari naramro thulo sano sabbhanda kam badhi badi matra maatra
+    ho hoina hoin hoena hun hunu hunuhunchha hunuhuncha hunuhunxa huncha hunchha hunxa hunchan hunne hune
+    huna hudaina hundaina hunna hudai hudaa hunda hundaa hudaixa bhayo bhaye bhaeko bhayeko bhako bhaeka
+    bhayeka bhaera bhayera bhai bhaisakyo bhaena bhayena bhae bhaepachi bhayepachhi cha chha xa chan chhan
+    xan chaina chhaina xaina chhainan xainan chu chhu xu chhau thiyo thie thiyen thiena thiyena thieko thyo
+    hola holan garna garnu garne garnuparchha garnuparcha garnuparxa garcha garchha garxa garchan garchhan
+    garxan gareko gareka garera garda gardaa gardai garyo gare garnus garnuhos garau garaune garauna garaunu
+    garaunuparcha garincha garinchha garinxa garyou gari garinu garine parcha parchha parxa parchan pardaina
+    paryo pare pareko parne parna parnu parda sakincha sakinchha sakinxa sakcha sakchha sakxa sakne sakna
+    sakinna sakdaina sakyo sakin sakiyo lagcha lagchha lagxa lagne lagyo lageko lagna lagdaina laagcha
+    aaucha aauchha aaunchha auncha aauxa auxa aayo ayo aayeko aaeko aeko aaune aune aauna auna aaunu
+    aaudaina jancha janchha janxa jaancha jane jaane jana jaana janu jaanu gayo gaye gaeko gayeko gako gaera
+    dincha dinchha dinxa dine dina dinu diyo diye dieko diyeko diera linu lina line lincha linchha linxa
+    liyo liye lieko liyeko liera khana khane khanu khancha khanchha khanxa khayo khaeko bhannu bhanna
+    bhancha bhanchha bhanxa bhanyo bhanincha bhaninchha bhaninxa bhaneko rahecha rahechha rahexa raheko
+    rahancha rahanchha rahanxa rahyo rahe rahane basne basna basnu bascha baschha basxa basyo baseko banne
+    bancha banchha banxa banyo baneko banauna banaune banaunu banako banayo banaeko chahincha chahinchha
+    chahinxa chahiyo chainchha chaincha chainxa chahine milcha milchha milxa milne milyo mileko paincha
+    painchha painxa paine pauna paune paunu paucha pauchha pauxa paunchha payo paye paeko payeko herna herne
+    hernu hercha herchha herxa heryo dekhincha dekhinchha dekhinxa dekhna dekhne dekhyo dekheko rakhna
+    rakhne rakhnu rakhcha rakhchha rakhxa rakhyo rakheko khojne khojna thaha thahaa tha bujhna bujhne
+    naam nam ghar gaun gaau sarkar sarkari kanun din barsa barsha mahina manche manchhe manis kura kaam
+    paisa rupaiya thau thaau desh pradesh jilla nagarpalika gaupalika namaste dhanyabad kripaya hajur
+    sambandhi sambandhit antargat dwara tarfa tarika karan kaaran arth matlab suru suruma antim bela belama
+    samaya samay bhag bhaag thap tathya prakar kisim sthiti awastha abastha
+    """
+)
+"""Question words and pronouns, particles, everyday verbs, the nouns of questions; as people type them."""
+
+_HOMOGRAPHS = _words("line bare tin char la po ma ho ti u k jun tara ali tala euta bela kura dine")
 """Nepali words of the list that stand in English text, too, as words or in names and initials."""
 
-_ENGLISH_WORDS = frozenset(
-    "the a an of in on at to for from by with without about into over under between after before during and or"
-    " but not no nor so if then than that this these those there here it its they them their he him his she her"
-    " you your we our us i my is are was were be been being am do does did done has have had having will would"
-    " can could shall should may might must what which who whom whose when where why how many much more most"
-    " some any all each every both other another such only same own as also because while until against through"
-    " up down out off again once very too just now new old first last one two three per via within upon among"
-    " according make made get use used using give given take name list explain describe tell find between long"
-    " people year years time day government law act section article".split()
+_ENGLISH_WORDS = _words(
+    """
+    the a an of in on at to for from by with without about into over under between after before during and
+    or but not no nor so if then than that this these those there here it its they them their he him his she
+    her you your we our us i my is are was were be been being am do does did done has have had having will
+    would can could shall should may might must what which who whom whose when where why how many much more
+    most some any all each every both other another such only same own as also because while until against
+    through up down out off again once very too just now new old first last one two three per via within
+    upon among according make made get use used using give given take name list explain describe tell find
+    long people year years time day government law act section article
+    """
 )
 
 _NEPALI_ENDING = regex.compile(
