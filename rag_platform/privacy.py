@@ -1,0 +1,37 @@
+"""The one place that tells third-party libraries to send nothing: no events, no price lists, no look-ups.
+
+Entry points call ``keep_private`` before Dagster, DeepEval, LiteLLM, transformers or the Hugging Face
+client are imported, because those read the environment at import. Only environment defaults stand here:
+what the user has set on purpose stays.
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["PRIVATE_DEFAULTS", "is_offline", "keep_private"]
+
+PRIVATE_DEFAULTS: dict[str, str] = {
+    "DAGSTER_DISABLE_TELEMETRY": "yes",
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+"""Environment defaults; the last one is no telemetry but keeps forked workers from a dead lock."""
+
+_TRUE = {"1", "on", "yes", "true"}
+
+
+def keep_private() -> None:
+    """Set every default that the environment does not set itself; safe to call any number of times."""
+    for name, value in PRIVATE_DEFAULTS.items():
+        os.environ.setdefault(name, value)
+
+
+def is_offline() -> bool:
+    """Say whether the user has ruled out downloads (``HF_HUB_OFFLINE`` or ``TRANSFORMERS_OFFLINE``)."""
+    return any(
+        os.environ.get(name, "").lower() in _TRUE for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    )
