@@ -71,9 +71,9 @@ class UnknownName(CallerError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
-        near = difflib.get_close_matches(name.lower(), [k.lower() for k in self.known], n=1, cutoff=0.5)
-        nearest = next((k for k in self.known if near and k.lower() == near[0]), None)
-        hint = f" Did you mean {nearest!r}?" if nearest else ""
+        spellings = {k.rpartition("/")[2].lower(): k for k in self.known} | {k.lower(): k for k in self.known}
+        near = difflib.get_close_matches(name.lower(), spellings, n=1, cutoff=0.5)
+        hint = f" Did you mean {spellings[near[0]]!r}?" if near else ""
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(self.known) or 'none'}.")
 
 
@@ -135,6 +135,7 @@ class EnvironmentProblem(RagError):
     """The machine or a service is at fault, not the input."""
 
     code = "environment"
+    retryable = True
 
 
 class MissingDependency(EnvironmentProblem):
@@ -153,18 +154,15 @@ class StorageError(EnvironmentProblem):
     """The disk is full, a path may not be read or written, or a file of ours is damaged."""
 
     code = "storage_error"
-    retryable = True
 
 
 class Busy(EnvironmentProblem):
     """Another process holds the writer lock."""
 
     code = "busy"
-    retryable = True
 
 
 class UpstreamError(EnvironmentProblem):
     """A remote service failed or answered nonsense."""
 
     code = "upstream_error"
-    retryable = True
