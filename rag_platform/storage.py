@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from rag_platform.errors import StorageError
 from rag_platform.tables import check
 
-__all__ = ["RawStore", "TableStore", "atomic", "sha256_of", "storage_errors", "write_json"]
+__all__ = ["RawStore", "TableStore", "atomic", "copy_file", "sha256_of", "storage_errors", "write_json"]
 
 _FINGERPRINTS = b"rag_platform.documents"
 
@@ -100,6 +100,12 @@ class RawStore:
                 raise
         return digest.hexdigest()
 
+    def remove(self, content_sha256: str) -> None:
+        """Remove the bytes of this digest, if they are there."""
+        path = self.path(content_sha256)
+        with storage_errors("remove", path):
+            path.unlink(missing_ok=True)
+
 
 class TableStore:
     """Parquet tables at ``tables/<table>/<partition>.parquet``, several documents a file.
@@ -167,6 +173,12 @@ class TableStore:
         with atomic(path) as file:
             pq.write_table(whole.replace_schema_metadata(metadata), file, compression="zstd")
         return path
+
+    def schema(self, table: str, partition: str) -> pa.Schema:
+        """Return the columns of one file as it stands, without its fingerprints."""
+        path = self.path(table, partition)
+        with storage_errors("read", path):
+            return pq.read_schema(path).remove_metadata()
 
     def drop(self, table: str, partition: str) -> None:
         """Remove the file of a partition, if there is one."""

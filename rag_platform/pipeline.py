@@ -1,0 +1,347 @@
+"""The stages over partitions: raw documents, pages, chunks, embeddings, published collections.
+
+Each reads the table before it, does only what its fingerprint says is new, writes its own table and
+reports. A ``RagError`` of one document becomes a failure of that document; everything else flies. How a
+file is read, cut or embedded is decided in the stages' own packages; who runs this is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rag_platform import tables
+from rag_platform.catalog import Entry
+from rag_platform.chunking.chunkers import chunk_document
+from rag_platform.embedding.embed import embed_chunks
+from rag_platform.errors import ChunkTooLong, RagError, StorageError
+from rag_platform.parsing.pool import Job, parse_all
+from rag_platform.plan import (
+    Plan,
+    chunks_work,
+    embedding_table,
+    embeddings_work,
+    live_documents,
+    pages_work,
+    plan,
+    publish_recipe,
+)
+from rag_platform.protocols import Encoder, FloatArray, Manifest, PointBatch
+from rag_platform.stages import (
+    Measures,
+    Outcome,
+    Progress,
+    Result,
+    Stage,
+    StageReport,
+    Work,
+    drop_rows,
+    each,
+    read_rows,
+)
+from rag_platform.system import System
+from rag_platform.types import Chunk, Document
+
+__all__ = [
+    "Outcome",
+    "Plan",
+    "Published",
+    "StageReport",
+    "chunks",
+    "delete",
+    "embeddings",
+    "forget",
+    "pages",
+    "plan",
+    "publish",
+    "purge",
+    "raw_documents",
+]
+
+_EMBED_AT_ONCE = 256
+"""Chunks gathered over documents before they are encoded: enough for full batches, little to lose."""
+
+_LOAD_AT_ONCE = 64
+"""Documents whose points are in memory at once while publishing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One collection after a publish; ``changed`` is false when the generation was current."""
+
+    collection: str
+    manifest: Manifest
+    changed: bool
+
+
+def raw_documents(
+    system: System, partitions: Sequence[str], *, progress: Progress | None = None
+) -> StageReport:
+    """Copy the files of these partitions into the content-addressed store."""
+
+    def make(entry: Entry) -> Work:
+        digest = system.raw.put(system.inbox.path(entry.collection, entry.source))
+        copy = system.raw.path(digest)
+        row = {
+            "document_id": entry.document_id,
+            "collection": entry.collection,
+            "source": entry.source,
+            "content_sha256": digest,
+            "n_bytes": copy.stat().st_size,
+            "raw_path": copy.relative_to(system.home).as_posix(),
+        }
+        return Work(pa.Table.from_pylist([row], schema=tables.RAW_DOCUMENTS))
+
+    stage = _stage(system, "raw_documents", tables.RAW_DOCUMENTS, progress)
+    return stage.run(partitions, lambda entry: entry.claimed or "", lambda entries: each(make, entries))
+
+
+def pages(system: System, partitions: Sequence[str], *, progress: Progress | None = None) -> StageReport:
+    """Parse and OCR the raw copies of these partitions; the same bytes are never parsed twice."""
+
+    def make(entries: Sequence[Entry]) -> Iterator[Result]:
+        fresh: dict[str, Entry] = {}
+        for entry in entries:
+            rows = _parsed_before(system, entry)
+            if rows is None:
+                fresh[entry.document_id] = entry
+            else:
+                yield entry, Work(rows)
+        jobs = [
+            Job(key, system.raw.path(entry.content_sha256), entry.source, entry.collection)
+            for key, entry in fresh.items()
+        ]
+        for key, result in parse_all(jobs, system.parse_options, workers=system.settings.workers):
+            yield fresh[key], result if isinstance(result, RagError) else Work(_page_rows(result))
+
+    stage = _stage(system, "pages", tables.PAGES, progress, after="raw_documents")
+    return stage.run(partitions, lambda entry: pages_work(system, entry), make)
+
+
+def chunks(system: System, partitions: Sequence[str], *, progress: Progress | None = None) -> StageReport:
+    """Cut the pages of these partitions into chunks, the same for all embedding models."""
+
+    def make(entry: Entry) -> Work:
+        document = _document(entry, read_rows(system.tables, "pages", entry))
+        return Work(tables.chunks_table(chunk_document(document, system.chunker, system.tokenizer)))
+
+    stage = _stage(system, "chunks", tables.CHUNKS, progress, after="pages")
+    return stage.run(
+        partitions, lambda entry: chunks_work(system, entry), lambda entries: each(make, entries)
+    )
+
+
+def embeddings(
+    system: System, partitions: Sequence[str], model: str, *, progress: Progress | None = None
+) -> StageReport:
+    """Embed the chunks of these partitions with one model; a text embedded before is not embedded again."""
+    encoder = system.encoder(model)
+
+    def make(entries: Sequence[Entry]) -> Iterator[Result]:
+        for batch in _gathered(system, entries):
+            try:
+                yield from _embed(system, encoder, batch)
+            except ChunkTooLong:  # whose chunk it was is found one by one; the others go on
+                for one in batch:
+                    try:
+                        yield from _embed(system, encoder, [one])
+                    except ChunkTooLong as error:
+                        yield one[0], error
+
+    stage = _stage(
+        system, embedding_table(encoder.name), tables.embeddings(encoder.dim), progress, after="chunks"
+    )
+    return stage.run(partitions, lambda entry: embeddings_work(entry, encoder), make)
+
+
+def publish(system: System, model: str, *, rebuild: bool = False) -> list[Published]:
+    """Publish every collection that has, or had, embedded documents of this model."""
+    encoder = system.encoder(model)
+    done = []
+    for collection in system.catalog.collections():
+        before = system.index.current(collection, encoder.name)
+        live = live_documents(system, collection, encoder)
+        if before is None and not live:
+            continue
+        manifest = system.index.publish(
+            collection,
+            encoder.name,
+            dim=encoder.dim,
+            recipe=publish_recipe(encoder),
+            documents=live,
+            load=_Loader(system, collection, encoder),
+            rebuild=rebuild,
+        )
+        changed = before is None or before.generation != manifest.generation
+        done.append(Published(collection, manifest, changed))
+    return done
+
+
+def forget(system: System, entries: Sequence[Entry]) -> None:
+    """Drop what the stages made of these documents, so that it is all made again (``--force``)."""
+    for entry in entries:
+        for stage in entry.stages:
+            drop_rows(system.tables, stage, entry)
+    system.catalog.forget([entry.document_id for entry in entries])
+
+
+def delete(system: System, collection: str, source: str) -> Entry:
+    """Remove a document from the inbox and mark it as deleted; its points go with the next publish.
+
+    Raises:
+        UnknownName: The collection has no such document.
+    """
+    entry = system.catalog.entry(collection, source)
+    system.inbox.remove(collection, entry.source)
+    system.catalog.tombstone(entry.document_id)
+    return entry
+
+
+def purge(system: System, *, before: float) -> int:
+    """Remove tables and raw bytes of documents deleted before a time; return how many.
+
+    Until then a file that comes back, or was only renamed, costs no parsing.
+    """
+    everything = system.catalog.entries(deleted=True)
+    old = [entry for entry in everything if entry.deleted and entry.updated_at < before]
+    gone = {entry.document_id for entry in old}
+    kept = {entry.content_sha256 for entry in everything if entry.document_id not in gone}
+    for entry in old:
+        for stage in entry.stages:
+            drop_rows(system.tables, stage, entry)
+        if entry.content_sha256 and entry.content_sha256 not in kept:
+            system.raw.remove(entry.content_sha256)
+    system.catalog.purge(gone)
+    return len(old)
+
+
+def _stage(
+    system: System, name: str, schema: pa.Schema, progress: Progress | None, *, after: str = ""
+) -> Stage:
+    measure = _MEASURES.get(name, lambda rows: {})
+    return Stage(system.catalog, system.tables, name, schema, measure, after, progress)
+
+
+def _measure_raw(rows: pa.Table) -> Measures:
+    return {name: rows[name][0].as_py() for name in ("content_sha256", "n_bytes")}
+
+
+def _measure_pages(rows: pa.Table) -> Measures:
+    if not rows.num_rows:
+        return {}
+    confidence = rows["confidence"].to_pylist()
+    return {
+        "format": rows["format"][0].as_py(),
+        "n_ocr_pages": rows["origin"].to_pylist().count("ocr"),
+        "n_suspect_pages": sum(rows["suspect"].to_pylist()),
+        "confidence": round(sum(confidence) / len(confidence), 4),
+    }
+
+
+def _measure_chunks(rows: pa.Table) -> Measures:
+    return {"n_tokens": sum(rows["token_count"].to_pylist())}
+
+
+_MEASURES = {"raw_documents": _measure_raw, "pages": _measure_pages, "chunks": _measure_chunks}
+
+
+def _page_rows(document: Document) -> pa.Table:
+    return tables.pages_table(document, json.dumps(dict(document.metadata), ensure_ascii=False))
+
+
+def _parsed_before(system: System, entry: Entry) -> pa.Table | None:
+    """Return the pages of a document with the same bytes, under this document's name."""
+    wanted = pages_work(system, entry)
+    for other in system.catalog.same_work("pages", wanted):
+        found = system.tables.fingerprints("pages", other.partition).get(other.document_id)
+        if other.document_id == entry.document_id or found != wanted:
+            continue
+        rows = read_rows(system.tables, "pages", other)
+        for name in ("document_id", "collection", "source"):
+            column = pa.array([getattr(entry, name)] * rows.num_rows, pa.string())
+            rows = rows.set_column(rows.schema.get_field_index(name), tables.PAGES.field(name), column)
+        return rows.cast(tables.PAGES)
+    return None
+
+
+def _document(entry: Entry, rows: pa.Table) -> Document:
+    first: dict[str, Any] = rows.slice(0, 1).to_pylist()[0] if rows.num_rows else {}
+    return Document(
+        source=entry.source,
+        content_sha256=entry.content_sha256,
+        format=first.get("format", ""),
+        pages=tables.pages_from(rows),
+        collection=entry.collection,
+        metadata=json.loads(first.get("metadata", "{}")),
+    )
+
+
+def _gathered(system: System, entries: Sequence[Entry]) -> Iterator[list[tuple[Entry, list[Chunk]]]]:
+    """Yield documents with their chunks, so many at once that batches are full."""
+    batch: list[tuple[Entry, list[Chunk]]] = []
+    n_chunks = 0
+    for entry in entries:
+        batch.append((entry, tables.chunks_from(read_rows(system.tables, "chunks", entry))))
+        n_chunks += len(batch[-1][1])
+        if n_chunks >= _EMBED_AT_ONCE:
+            yield batch
+            batch, n_chunks = [], 0
+    if batch:
+        yield batch
+
+
+def _embed(
+    system: System, encoder: Encoder, batch: Sequence[tuple[Entry, list[Chunk]]]
+) -> list[tuple[Entry, Work]]:
+    embedded = embed_chunks(encoder, system.cache, [chunk for _, made in batch for chunk in made])
+    done, start = [], 0
+    for entry, made in batch:
+        vectors = embedded.vectors[start : start + len(made)]
+        start += len(made)
+        done.append((entry, Work(_vector_rows(made, vectors))))
+    return done
+
+
+def _vector_rows(made: Sequence[Chunk], vectors: FloatArray) -> pa.Table:
+    schema = tables.embeddings(vectors.shape[1])
+    flat = pa.array(np.ascontiguousarray(vectors).reshape(-1), pa.float32())
+    return pa.Table.from_arrays(
+        [
+            pa.array([chunk.chunk_id for chunk in made], pa.string()),
+            pa.array([chunk.document_id for chunk in made], pa.string()),
+            pa.FixedSizeListArray.from_arrays(flat, type=schema.field("vector").type),
+        ],
+        schema=schema,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    """Reads chunks and vectors of some documents for the index, a bounded number at once."""
+
+    system: System
+    collection: str
+    encoder: Encoder
+
+    def __call__(self, document_ids: Sequence[str]) -> Iterator[PointBatch]:
+        entries = {entry.document_id: entry for entry in self.system.catalog.entries(self.collection)}
+        for start in range(0, len(document_ids), _LOAD_AT_ONCE):
+            batch = [self._points(entries[key]) for key in document_ids[start : start + _LOAD_AT_ONCE]]
+            made = [chunk for chunks, _ in batch for chunk in chunks]
+            yield PointBatch(made, np.concatenate([vectors for _, vectors in batch]))
+
+    def _points(self, entry: Entry) -> tuple[list[Chunk], FloatArray]:
+        made = tables.chunks_from(read_rows(self.system.tables, "chunks", entry))
+        rows = read_rows(self.system.tables, embedding_table(self.encoder.name), entry)
+        if rows["chunk_id"].to_pylist() != [chunk.chunk_id for chunk in made]:
+            raise StorageError(
+                f"the embeddings of {entry.source!r} are not of its chunks; "
+                f"repeat with: rag ingest --force {entry.source!r}"
+            )
+        vectors = rows["vector"].combine_chunks().flatten().to_numpy()
+        return made, vectors.reshape(-1, self.encoder.dim).astype(np.float32)

@@ -1,0 +1,154 @@
+"""Which work is stale: fingerprints of the work each stage would do, compared with what was done.
+
+A recipe decides the work (bytes, parser, chunker, model); a partition only selects it. Nothing is done
+here, and no table is opened: the catalog knows the fingerprints of what was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_platform.catalog import Entry
+from rag_platform.protocols import Encoder
+from rag_platform.system import System
+from rag_platform.types import fingerprint
+
+__all__ = [
+    "Plan",
+    "chunks_work",
+    "embedding_table",
+    "embeddings_work",
+    "live_documents",
+    "pages_work",
+    "plan",
+    "publish_recipe",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is left to do.
+
+    Attributes:
+        documents: Partitions to read, parse or cut.
+        embed: Model -> partitions to embed with it.
+        publish: Models of which a collection is not what its live documents say.
+    """
+
+    documents: tuple[str, ...]
+    embed: Mapping[str, tuple[str, ...]]
+    publish: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.documents or self.embed or self.publish)
+
+
+def plan(system: System, models: Sequence[str], *, owner: str | None = None) -> Plan:
+    """Return the stale work for these models.
+
+    Documents that another owner works on are left to it. What is embedded and published is judged by
+    the tables as they stand, so ask again after each stage.
+
+    Args:
+        system: The wired platform.
+        models: Catalogue names to embed and publish for.
+        owner: Whose claimed documents belong to this plan, beside those that nobody claims.
+    """
+    entries = [e for e in system.catalog.entries() if e.owner in (None, owner) and e.claimed is not None]
+    documents = {entry.partition for entry in entries if _stale_document(system, entry)}
+    embed: dict[str, tuple[str, ...]] = {}
+    publish = []
+    for model in models:
+        encoder = system.encoder(model)
+        stale = {entry.partition for entry in entries if _stale_embedding(system, entry, encoder)}
+        if stale:
+            embed[encoder.name] = tuple(sorted(stale))
+        if any(_stale_collection(system, name, encoder) for name in system.catalog.collections()):
+            publish.append(encoder.name)
+    return Plan(tuple(sorted(documents)), embed, tuple(publish))
+
+
+def embedding_table(model: str) -> str:
+    """Return the name of a model's embeddings table, which is its stage's name too."""
+    return f"embeddings/{model.replace('/', '--')}"
+
+
+def pages_work(system: System, entry: Entry) -> str:
+    """Depend on bytes, suffix (it tells plain text from Markdown) and parser: a rename costs nothing."""
+    suffix = Path(entry.source).suffix.lower()
+    return fingerprint("pages", entry.content_sha256, suffix, system.parse_options.recipe)
+
+
+def chunks_work(system: System, entry: Entry) -> str:
+    """Depend on the document, its pages as they stand, and how they are cut."""
+    pages = entry.stages.get("pages")
+    return fingerprint("chunks", entry.document_id, pages.fingerprint if pages else "", system.chunker.recipe)
+
+
+def embeddings_work(entry: Entry, encoder: Encoder) -> str:
+    """Depend on the chunks as they stand and on the encoder."""
+    chunks = entry.stages.get("chunks")
+    return fingerprint("embeddings", chunks.fingerprint if chunks else "", encoder.recipe)
+
+
+def publish_recipe(encoder: Encoder) -> str:
+    """Return what of the encoder decides a whole generation."""
+    return fingerprint("points", encoder.recipe)
+
+
+def live_documents(system: System, collection: str, encoder: Encoder) -> dict[str, str]:
+    """Return ``document_id`` -> fingerprint of the documents that a generation is to hold now.
+
+    A document whose chunks are newer than its embeddings keeps the points it has; embedding it again
+    and publishing follow.
+    """
+    table = embedding_table(encoder.name)
+    current = system.index.current(collection, encoder.name)
+    kept = current.documents if current and current.recipe == publish_recipe(encoder) else {}
+    live = {}
+    for entry in system.catalog.entries(collection):
+        record = entry.stages.get(table)
+        if record is None or record.failure is not None or not record.n_rows:
+            continue
+        if record.fingerprint == embeddings_work(entry, encoder):
+            live[entry.document_id] = record.fingerprint
+        elif entry.document_id in kept:
+            live[entry.document_id] = kept[entry.document_id]
+    return live
+
+
+def _stale_document(system: System, entry: Entry) -> bool:
+    raw, pages, chunks = (entry.stages.get(name) for name in ("raw_documents", "pages", "chunks"))
+    if raw is None or raw.fingerprint != entry.claimed:
+        return True
+    if raw.failure is not None:
+        return raw.failure.retryable
+    if pages is None or pages.fingerprint != pages_work(system, entry):
+        return True
+    if pages.failure is not None:
+        return pages.failure.retryable
+    if chunks is None or chunks.fingerprint != chunks_work(system, entry):
+        return True
+    return chunks.failure is not None and chunks.failure.retryable
+
+
+def _stale_embedding(system: System, entry: Entry, encoder: Encoder) -> bool:
+    chunks = entry.stages.get("chunks")
+    if chunks is None or chunks.failure is not None or not chunks.n_rows:
+        return False
+    if chunks.fingerprint != chunks_work(system, entry):
+        return False  # its chunks come first
+    record = entry.stages.get(embedding_table(encoder.name))
+    if record is None or record.fingerprint != embeddings_work(entry, encoder):
+        return True
+    return record.failure is not None and record.failure.retryable
+
+
+def _stale_collection(system: System, collection: str, encoder: Encoder) -> bool:
+    live = live_documents(system, collection, encoder)
+    current = system.index.current(collection, encoder.name)
+    if current is None:
+        return bool(live)
+    return dict(current.documents) != live or current.recipe != publish_recipe(encoder)
