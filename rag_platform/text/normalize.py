@@ -73,8 +73,9 @@ FOLDS: dict[str, ScriptFolds] = {
             # A colon typed for a visarga inside a word; only after the stems that have one, because
             # "नाम:राम" are two words.
             (r"(?<![\u0900-\u0963])(अन्त|अध|दु|नि|पुन|प्रात|बहि|चतु|स्वत):(?=[क-ह])", r"\1"),
-            # A nasal with halant before a stop of its own class is what the anusvara abbreviates.
-            ("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])", "ं"),
+            # A nasal with halant before a stop of its own class is what the anusvara abbreviates; not in the
+            # verb ending न्थ्यो, which stemmers know by that spelling.
+            ("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[तदध]|थ(?!्य|े$|े[^ऀ-ॣ]))|म्(?=[प-भ])", "ं"),
         ),
     ),
 }
