@@ -209,6 +209,14 @@ class Settings(BaseSettings):
             if near and (ours or not _extends(key.upper(), near[0])):
                 raise InvalidSetting(f"unknown setting {key!r} {where}; did you mean {near[0]!r}?")
 
+    def environment(self) -> dict[str, str]:
+        """Return every setting as an environment variable, for processes that are started from here."""
+        written = {
+            str(field.validation_alias): _written(getattr(self, name))
+            for name, field in type(self).model_fields.items()
+        }
+        return {name: value for name, value in written.items() if value}
+
     @property
     def active_embedders(self) -> tuple[str, ...]:
         """The models that ingest embeds."""
