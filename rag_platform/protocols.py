@@ -167,6 +167,13 @@ class Index(Protocol):
         """Return the manifest of the published generation, or None before the first."""
         ...
 
+    def version(self, collection: str, model: str) -> str | None:
+        """Return a token that changes whenever another generation is published, None before the first.
+
+        Cheap enough for every request.
+        """
+        ...
+
     def published(self) -> list[Manifest]:
         """Return the current manifest of every published (collection, model)."""
         ...

@@ -1,0 +1,274 @@
+"""Collections in the embedded engine: generations in folders, one pointer file, one writer.
+
+    <root>/<collection>/<model>/CURRENT                        the number of the published generation
+    <root>/<collection>/<model>/generations/<n>/manifest.json
+    <root>/<collection>/<model>/generations/<n>/shard/         the engine's files
+    <root>/<collection>/<model>/generations/<n>.building/      not published yet; nobody reads it
+    <root>/<collection>/<model>/writer.lock
+
+The next generation is a copy of the last with its changes, or built from nothing; it is verified before
+``CURRENT`` names it. The engine itself is called in ``shard``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import logging
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from rag_platform.errors import Busy, NotPublished, StorageError
+from rag_platform.index.files import allocated_bytes, copy_tree, require_space, sync_folder, sync_tree
+from rag_platform.index.manifest import (
+    Changes,
+    Generation,
+    check_dim,
+    loaded_batches,
+    slug,
+    verify,
+)
+from rag_platform.index.shard import SPARE_BYTES, ShardReader, ShardWriter
+from rag_platform.protocols import Manifest, PointLoader
+from rag_platform.storage import atomic, storage_errors, write_json
+
+__all__ = ["EdgeIndex"]
+
+logger = logging.getLogger(__name__)
+
+_KEPT_GENERATIONS = 2
+_OPEN_ATTEMPTS = 5
+
+
+class EdgeIndex:
+    """Publishes and opens generations below one folder.
+
+    Args:
+        root: Usually ``RAG_HOME/collections``.
+        hnsw_ef: Search width of the vector graph.
+        lock_timeout_s: How long ``publish`` waits for another publisher before ``Busy``.
+    """
+
+    def __init__(self, root: Path, *, hnsw_ef: int = 256, lock_timeout_s: float = 5.0) -> None:
+        self.root, self._hnsw_ef, self._lock_timeout_s = root, hnsw_ef, lock_timeout_s
+
+    def folder(self, collection: str, model: str) -> Path:
+        """Return the folder of all generations of one (collection, model)."""
+        return self.root / slug(collection) / slug(model)
+
+    def version(self, collection: str, model: str) -> str | None:
+        """Return a token that changes with every switch of generation; costs one small read."""
+        pointer = self.folder(collection, model) / "CURRENT"
+        try:
+            stat = pointer.stat()
+            return f"{pointer.read_text().strip()}:{stat.st_ino}:{stat.st_mtime_ns}"
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StorageError(f"cannot read {pointer}: {error.strerror}; check its permissions") from error
+
+    def current(self, collection: str, model: str) -> Manifest | None:
+        """Return the manifest of the published generation, or None before the first."""
+        generation = _published(self.folder(collection, model))
+        return generation.manifest if generation else None
+
+    def published(self) -> list[Manifest]:
+        """Return the current manifest of every published (collection, model), by name."""
+        with storage_errors("read", self.root):
+            folders = [pointer.parent for pointer in self.root.glob("*/*/CURRENT")]
+        found = [generation.manifest for generation in map(_published, folders) if generation]
+        return sorted(found, key=lambda manifest: (manifest.collection, manifest.model))
+
+    def open(self, collection: str, model: str) -> ShardReader:
+        """Open the published generation; the reader stays valid whatever is published later.
+
+        Raises:
+            NotPublished: There is none yet.
+            StorageError: Its files cannot be opened.
+        """
+        for attempt in range(_OPEN_ATTEMPTS):
+            before = self.version(collection, model)
+            try:
+                generation = _published(self.folder(collection, model))
+                if generation is None:
+                    break
+                manifest = generation.manifest
+                return ShardReader(Path(manifest.address), manifest, hnsw_ef=self._hnsw_ef)
+            except StorageError:
+                # Replaced and removed between reading the pointer and opening the files: look again.
+                if attempt + 1 == _OPEN_ATTEMPTS or self.version(collection, model) == before:
+                    raise
+        raise NotPublished(
+            f"nothing is published for collection {collection!r} and model {model!r}; ingest documents first"
+        )
+
+    def publish(
+        self,
+        collection: str,
+        model: str,
+        *,
+        dim: int,
+        recipe: str,
+        documents: Mapping[str, str],
+        load: PointLoader,
+        rebuild: bool = False,
+    ) -> Manifest:
+        """Make the published generation hold exactly ``documents``; see ``protocols.Index.publish``."""
+        folder = self.folder(collection, model)
+        with self._writer(folder):
+            old = _last(folder)
+            check_dim(old, dim, rebuild=rebuild)
+            base = None if rebuild or old is None or old.manifest.recipe != recipe else old
+            if base and base.manifest.documents == dict(documents) and self._is_intact(base.manifest):
+                return base.manifest
+            _sweep(folder, old.manifest.generation if old else None)
+            n = 1 + max(_numbers(folder), default=0)
+            empty = Manifest(collection, model, n, 0, dim, recipe, dict(documents), *_address(folder, n))
+            manifest = self._build(folder, base, empty, load)
+            _sweep(folder, n)
+            return manifest
+
+    @contextlib.contextmanager
+    def _writer(self, folder: Path) -> Iterator[None]:
+        """Hold the writer's lock: two writers on one shard would lose points silently."""
+        with storage_errors("write", folder):
+            (folder / "generations").mkdir(parents=True, exist_ok=True)
+            lock = FileLock(folder / "writer.lock")
+            try:
+                lock.acquire(timeout=self._lock_timeout_s)
+            except Timeout:
+                raise Busy(
+                    f"another process publishes into {folder} (it holds {lock.lock_file}); wait for it,"
+                    " then repeat"
+                ) from None
+            try:
+                yield
+            finally:
+                lock.release()
+
+    def _is_intact(self, manifest: Manifest) -> bool:
+        try:
+            found = ShardReader(Path(manifest.address), manifest, hnsw_ef=self._hnsw_ef).count()
+        except StorageError as error:
+            logger.warning("generation %s cannot be read, it is built anew: %s", manifest.address, error)
+            return False
+        return found == manifest.points
+
+    def _build(
+        self, folder: Path, base: Generation | None, manifest: Manifest, load: PointLoader
+    ) -> Manifest:
+        """Build, verify, and switch; whatever fails leaves the old generation and no leftovers."""
+        final = folder / "generations" / str(manifest.generation)
+        building = final.with_name(f"{final.name}.building")
+        try:
+            with storage_errors("build", building):
+                counts = _fill(building, base, manifest, load)
+                manifest = dataclasses.replace(manifest, points=sum(counts.values()))
+                write_json(building / "manifest.json", Generation(manifest, counts).to_json())
+                sync_tree(building)
+                building.rename(final)
+                sync_folder(final.parent)
+                with atomic(folder / "CURRENT") as file:
+                    file.write(f"{manifest.generation}\n".encode())
+                sync_folder(folder)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+        return manifest
+
+
+def _fill(building: Path, base: Generation | None, manifest: Manifest, load: PointLoader) -> dict[str, int]:
+    """Write and verify the shard of the next generation and return its points a document."""
+    building.mkdir()
+    changes = Changes.between(base, manifest.documents)
+    shard = _copied(base, changes, building / "shard") if base else None
+    if shard is None:
+        changes = Changes.between(None, manifest.documents)
+        shard = ShardWriter.create(building / "shard", manifest.dim)
+    loaded: Counter[str] = Counter()
+    try:
+        for batch in loaded_batches(load, changes, manifest.dim, loaded):
+            shard.upsert(batch)
+        counts = {**changes.kept, **loaded}
+        verify(counts, shard.counts(), str(building))
+        shard.finish()
+    except BaseException:
+        shard.abandon()
+        raise
+    return counts
+
+
+def _copied(base: Generation, changes: Changes, target: Path) -> ShardWriter | None:
+    """Return a copy of the last generation without its outdated points, or None when it is damaged."""
+    source = Path(base.manifest.address)
+    if not source.is_dir():
+        logger.warning("generation %s is gone, building from nothing", source)
+        return None
+    require_space(target.parent, allocated_bytes(source) + SPARE_BYTES)
+    copy_tree(source, target)
+    try:
+        shard = ShardWriter.load(target)
+        shard.delete(changes.delete)
+        verify(changes.kept, shard.counts(), str(source))
+    except StorageError as error:
+        logger.warning("generation %s is damaged, building from nothing: %s", source, error)
+        shutil.rmtree(target)
+        return None
+    return shard
+
+
+def _address(folder: Path, n: int) -> tuple[str, str]:
+    """Return address and alias of a generation."""
+    return str(folder / "generations" / str(n) / "shard"), str(folder / "CURRENT")
+
+
+def _last(folder: Path) -> Generation | None:
+    """Return what is published, None also when its manifest is damaged: the tables can make it all again."""
+    try:
+        return _published(folder)
+    except StorageError as error:
+        logger.warning("building from nothing: %s", error)
+        return None
+
+
+def _published(folder: Path) -> Generation | None:
+    """Return the generation that ``CURRENT`` names.
+
+    Raises:
+        StorageError: Pointer or manifest is unreadable.
+    """
+    pointer = folder / "CURRENT"
+    with storage_errors("read", pointer):
+        if not pointer.exists():
+            return None
+        text = pointer.read_text().strip()
+    if not text.isdecimal():
+        raise StorageError(f"{pointer} holds {text!r} instead of a number; publish again (reindex)")
+    address, alias = _address(folder, int(text))
+    path = folder / "generations" / text / "manifest.json"
+    with storage_errors("read", path):
+        content = path.read_text(encoding="utf-8")
+    try:
+        value = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise StorageError(f"{path} is damaged ({error}); publish again (reindex)") from error
+    return Generation.from_json(value, address=address, alias=alias)
+
+
+def _numbers(folder: Path) -> list[int]:
+    """Return the numbers of the generations on disk."""
+    return [int(entry.name) for entry in (folder / "generations").iterdir() if entry.name.isdecimal()]
+
+
+def _sweep(folder: Path, current: int | None) -> None:
+    """Remove unfinished builds and, when ``current`` is known, all but it and the one before."""
+    numbers = _numbers(folder)
+    kept = numbers if current is None else sorted(n for n in numbers if n <= current)[-_KEPT_GENERATIONS:]
+    for entry in (folder / "generations").iterdir():
+        if entry.name not in map(str, kept):
+            shutil.rmtree(entry)

@@ -1,0 +1,131 @@
+"""Folders of an engine's files: copies that keep holes, durable trees, room on the disk.
+
+What the files hold is the engine's business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from rag_platform.errors import StorageError
+
+__all__ = ["allocated_bytes", "copy_tree", "require_space", "sync_folder", "sync_tree"]
+
+_BLOCK = 1 << 20
+_FICLONE = 0x40049409
+_NO_HOLES = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy a folder: reflinks where the file system has them, otherwise bytes, keeping holes.
+
+    Never hard links: an update through a link would change the published files. A shard's files are
+    mostly holes (108 MB long with 0.2 MB in them), which ``shutil.copytree`` would fill with zeros.
+    """
+    target.mkdir()
+    for entry in sorted(source.iterdir()):
+        if entry.is_dir():
+            copy_tree(entry, target / entry.name)
+        else:
+            with entry.open("rb") as reader, (target / entry.name).open("xb") as writer:
+                if not _clone(reader, writer):
+                    _copy_extents(reader, writer)
+
+
+def _clone(reader: BinaryIO, writer: BinaryIO) -> bool:
+    if sys.platform != "linux":
+        return False
+    import fcntl
+
+    try:
+        fcntl.ioctl(writer.fileno(), _FICLONE, reader.fileno())
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        return False  # another file system: the bytes are copied instead
+    return True
+
+
+def _copy_extents(reader: BinaryIO, writer: BinaryIO) -> None:
+    size = os.fstat(reader.fileno()).st_size
+    for start, end in _extents(reader.fileno(), size):
+        reader.seek(start)
+        writer.seek(start)
+        while start < end and (block := reader.read(min(_BLOCK, end - start))):
+            writer.write(block)
+            start += len(block)
+    writer.truncate(size)
+
+
+def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that hold bytes; the whole file where the system cannot tell."""
+    if not hasattr(os, "SEEK_DATA"):
+        yield 0, size
+        return
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
+                return
+            if error.errno not in _NO_HOLES:
+                raise
+            start, hole = end, size
+        else:
+            hole = os.lseek(file, start, os.SEEK_HOLE)
+        yield start, hole
+        end = hole
+
+
+def sync_tree(folder: Path) -> None:
+    """Make every file and folder below ``folder`` durable, so that a power cut cannot undo a rename."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with (Path(parent) / name).open("rb") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(parent))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    with contextlib.suppress(PermissionError):  # Windows opens no folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def allocated_bytes(folder: Path) -> int:
+    """Return what a folder's files take on the disk, holes not counted."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            stat = (Path(parent) / name).stat()
+            total += stat.st_blocks * 512 if hasattr(stat, "st_blocks") else stat.st_size
+    return total
+
+
+def require_space(folder: Path, n_bytes: int) -> None:
+    """Refuse to go on when the disk lacks room.
+
+    The engine writes into holes of mapped files; on a full disk that is no exception but a SIGBUS, which
+    ends the process. So there must be room before each write.
+
+    Raises:
+        StorageError: Fewer than ``n_bytes`` are free.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < n_bytes:
+        raise StorageError(
+            f"no space left to publish in {folder}: {free / 1e6:.1f} MB are free, {n_bytes / 1e6:.1f} MB are"
+            " needed; free some space, then publish again"
+        )
