@@ -106,6 +106,13 @@ class Settings(BaseSettings):
     partitions: str = _setting("RAG_PARTITIONS", "document", "how documents map to partition keys")
     quiet_s: float = _setting("RAG_QUIET_S", 5.0, "seconds a dropped file must be quiet", ge=0)
 
+    keep_deleted_days: float = _setting(
+        "RAG_KEEP_DELETED_DAYS",
+        30.0,
+        "days after which tables and bytes of a deleted document are purged",
+        ge=0,
+    )
+
     # Serving
     host: str = _setting("RAG_HOST", "127.0.0.1", "address of the HTTP service")
     port: int = _setting("RAG_PORT", 8080, "port of the HTTP service", ge=1, le=65535)
