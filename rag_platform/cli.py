@@ -201,6 +201,8 @@ def search(
     verbose: Verbose = False,
 ) -> None:
     """Find the passages that answer a question best."""
+    from rag_platform.embedding.catalogue import resolve
+
     settings = _settings(
         env_file,
         verbose,
@@ -214,7 +216,7 @@ def search(
     result = _system(settings, must_exist=True).searcher.search(
         query,
         collection=collection or settings.collection_name,
-        model=settings.embedding_model,
+        model=resolve(settings.embedding_model).name,
         k=settings.top_k_rerank,
         candidates=max(settings.top_k_rerank, settings.top_k_retrieval),
         mode=settings.mode,

@@ -179,8 +179,8 @@ def ingested_row(source: str, entry: Entry | None, *, worked: bool) -> Row:
         worked: Something was done for it; otherwise it was current.
     """
     if entry is None:
-        error = "names that are hidden or temporary are not ingested; rename the file"
-        return _ingested(source, "", "", "unsupported", 0, 0, error)
+        remedy = "names that are hidden or temporary are not ingested; rename the file"
+        return _ingested(source, "", "", "unsupported", 0, 0, remedy)
     status = "unchanged" if entry.status in ("ok", "empty") and not worked else entry.status
     error = entry.failure.message if entry.failure else None
     if status == "pending":

@@ -77,7 +77,7 @@ class Service:
         result = self.system.searcher.search(
             request.query,
             collection=request.collection or settings.collection_name,
-            model=request.embedding_model or settings.embedding_model,
+            model=resolve(request.embedding_model or settings.embedding_model).name,
             k=k,
             candidates=max(k, request.candidates or settings.top_k_retrieval),
             mode=request.mode or settings.mode,

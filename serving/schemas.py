@@ -28,7 +28,7 @@ __all__ = [
 MAX_QUERY_CHARACTERS = 4_000
 """Far beyond any question; the encoders read 512 to 8,192 tokens."""
 
-Weight = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 def _not_blank(text: str) -> str:

@@ -1,0 +1,307 @@
+"""The HTTP service as its users see it: a real server on a free port, asked through httpx."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from support import TEXTS, drop, ingest
+
+from rag_platform.errors import (
+    Busy,
+    InvalidSetting,
+    NotPublished,
+    ParseError,
+    RagError,
+    UnknownName,
+    UpstreamError,
+)
+from rag_platform.settings import Settings
+from rag_platform.system import System
+from serving.app import create_app
+from serving.errors import status_of
+
+
+def wire(home: Path, **overrides: object) -> System:
+    given = {"RAG_HOME": home, "EMBEDDING_MODEL": "hashing", "RAG_WORKERS": 1, **overrides}
+    return System.from_settings(Settings.load(None, **given))
+
+
+@contextlib.contextmanager
+def served(app: FastAPI) -> Iterator[httpx.Client]:
+    """Run ``app`` on a free port in a thread of this process."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+            wait(lambda: server.started)
+            yield client
+        server.should_exit = True
+        thread.join(timeout=10)
+        assert not thread.is_alive()
+
+
+def wait(condition: object, limit_s: float = 10) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    system = wire(tmp_path_factory.mktemp("serving"))
+    drop(system, TEXTS)
+    ingest(system)
+    system.catalog.create_collection("laws")
+    with served(create_app(system=system)) as client:
+        wait(lambda: client.get("/readyz").status_code == 200)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with served(create_app(system=wire(tmp_path_factory.mktemp("empty")))) as client:
+        yield client
+
+
+def test_search_answers_with_source_pages_and_span(client: httpx.Client) -> None:
+    answer = client.post("/v1/search", json={"query": "सम्पत्ति कर कहिलेसम्म तिर्ने?"})
+    assert answer.status_code == 200
+    body = answer.json()
+    assert {k: body[k] for k in ("query", "collection", "embedding_model", "generation", "mode")} == {
+        "query": "सम्पत्ति कर कहिलेसम्म तिर्ने?",
+        "collection": "nepali_docs",
+        "embedding_model": "hashing",
+        "generation": 1,
+        "mode": "hybrid",
+    }
+    best = body["hits"][0]
+    text = TEXTS["कर सूचना.txt"]
+    assert (best["rank"], best["source"]) == (1, "कर सूचना.txt")
+    assert (best["page_first"], best["page_last"]) == (1, 1)
+    assert text[best["start"] : best["end"]] == best["text"]
+    assert [hit["rank"] for hit in body["hits"]] == list(range(1, len(body["hits"]) + 1))
+    scores = [hit["score"] for hit in body["hits"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_modes_and_cut_off(client: httpx.Client, mode: str) -> None:
+    body = {"query": "boil water", "k": 1, "candidates": 2, "mode": mode, "weights": [1, 0.5]}
+    answer = client.post("/v1/search", json=body).json()
+    assert answer["mode"] == mode
+    assert [hit["source"] for hit in answer["hits"]] == ["health.txt"]
+
+
+def test_the_model_may_be_named_in_any_case(client: httpx.Client) -> None:
+    answer = client.post("/v1/search", json={"query": "पानी", "embedding_model": "Hashing"})
+    assert (answer.status_code, answer.json()["embedding_model"]) == (200, "hashing")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "body.query"),
+        ({"query": " \n"}, "body.query"),
+        ({"query": 5}, "body.query"),
+        ({"query": "क" * 5000}, "body.query"),
+        ({"query": "\ud800"}, "body.query"),
+        ({"query": "x", "k": "5"}, "body.k"),
+        ({"query": "x", "k": 0}, "body.k"),
+        ({"query": "x", "k": True}, "body.k"),
+        ({"query": "x", "mode": "magic"}, "body.mode"),
+        ({"query": "x", "weights": [0.7]}, "body.weights"),
+        ({"query": "x", "weights": [0, 0]}, "body"),
+        ({"query": "x", "weights": [-1, 1]}, "body.weights.0"),
+        ({"query": "x", "top_k": 5}, "body.top_k"),
+        ([], "body"),
+    ],
+)
+def test_a_bad_request_names_the_field(client: httpx.Client, body: object, field: str) -> None:
+    answer = client.post(
+        "/v1/search", content=json.dumps(body).encode(), headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert set(answer.json()) == {"detail", "code"}
+    assert answer.json()["code"] == "invalid_request"
+    assert answer.json()["detail"].startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"query": "x", "weights": [NaN, 1]}'])
+def test_what_is_no_json_is_refused(client: httpx.Client, content: bytes) -> None:
+    answer = client.post("/v1/search", content=content, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) in [(422, "invalid_request"), (400, "http_error")]
+    assert set(answer.json()) == {"detail", "code"}
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"query": "x", "collection": "nepali_doc"}, "nepali_docs"),
+        ({"query": "x", "embedding_model": "BAAI/bge-m3"}, "hashing"),
+        ({"query": "x", "embedding_model": "bge-m4"}, "BAAI/bge-m3"),
+    ],
+)
+def test_what_is_not_published_is_404_and_the_nearest_is_named(
+    client: httpx.Client, body: dict[str, str], named: str
+) -> None:
+    answer = client.post("/v1/search", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown_name")
+    assert named in answer.json()["detail"]
+
+
+def test_unknown_paths_and_methods_have_the_same_form(client: httpx.Client) -> None:
+    missing, wrong = client.get("/v2/search"), client.get("/v1/search")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
+    assert wrong.headers["allow"] == "POST"
+    assert set(missing.json()) == set(wrong.json()) == {"detail", "code"}
+
+
+def test_collections_lists_published_and_empty_ones(client: httpx.Client) -> None:
+    first, second = client.get("/v1/collections").json()["collections"]
+    (generation,) = first["generations"]
+    alias = generation.pop("alias")
+    assert first["name"] == "nepali_docs"
+    assert "nepali_docs" in alias
+    assert generation == {
+        "embedding_model": "hashing",
+        "generation": 1,
+        "points": len(TEXTS),
+        "documents": len(TEXTS),
+        "dim": 512,
+    }
+    assert second == {"name": "laws", "generations": []}
+
+
+def test_health_and_readiness(client: httpx.Client) -> None:
+    assert client.get("/healthz").json()["status"] == "ok"
+    assert client.get("/readyz").json() == {
+        "status": "ready",
+        "collection": "nepali_docs",
+        "embedding_model": "hashing",
+        "generation": 1,
+        "points": len(TEXTS),
+    }
+
+
+def test_no_page_of_the_service_fetches_from_elsewhere(client: httpx.Client) -> None:
+    assert client.get("/docs").status_code == client.get("/redoc").status_code == 404
+    assert "/v1/search" in client.get("/openapi.json").json()["paths"]
+
+
+def test_nothing_published_is_503_and_says_what_is_missing(empty: httpx.Client) -> None:
+    assert empty.get("/healthz").status_code == 200
+    wait(lambda: "loading" not in empty.get("/readyz").text)
+    ready = empty.get("/readyz")
+    assert (ready.status_code, ready.json()["code"]) == (503, "not_ready")
+    (missing,) = ready.json()["missing"]
+    assert "'nepali_docs' has no generation of hashing" in missing
+    answer = empty.post("/v1/search", json={"query": "पानी"})
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_published")
+    assert empty.get("/v1/collections").json() == {
+        "collections": [{"name": "nepali_docs", "generations": []}]
+    }
+
+
+def test_a_model_that_cannot_be_loaded_is_told_by_readyz(tmp_path: Path) -> None:
+    app = create_app(system=wire(tmp_path, EMBEDDING_MODEL="BAAI/bge-m3"))
+    with served(app) as client:
+        wait(lambda: "loading" not in client.get("/readyz").text, limit_s=60)
+        missing = client.get("/readyz").json()["missing"]
+    assert len(missing) == 2
+    assert "BAAI/bge-m3" in missing[0]
+
+
+def test_a_new_generation_is_followed_without_dropping_a_request(tmp_path: Path) -> None:
+    system = wire(tmp_path)
+    drop(system, TEXTS)
+    ingest(system)
+    seen: list[tuple[int, int, str]] = []
+    stop = threading.Event()
+
+    def ask(base_url: str) -> None:
+        with httpx.Client(base_url=base_url, timeout=30, trust_env=False) as own:
+            while not stop.is_set():
+                answer = own.post("/v1/search", json={"query": "उम्लेको पानी", "k": 1})
+                body = answer.json()
+                seen.append((answer.status_code, body.get("generation", 0), body["hits"][0]["source"]))
+
+    with served(create_app(Settings.load(None, RAG_HOME=tmp_path, EMBEDDING_MODEL="hashing"))) as client:
+        threads = [threading.Thread(target=ask, args=(str(client.base_url),)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for version in range(3):
+            drop(system, {"पानी.txt": f"उम्लेको पानी पिउनुहोस्। संस्करण {version}।"})
+            ingest(system)
+        wait(lambda: any(generation == 4 for _, generation, _ in list(seen)))
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert {status for status, _, _ in seen} == {200}
+    generations = [generation for _, generation, _ in seen]
+    assert {1, 4} <= set(generations)
+    assert {source for _, generation, source in seen if generation > 1} == {"पानी.txt"}
+
+
+def test_slow_searches_do_not_block_the_event_loop(tmp_path: Path) -> None:
+    system = wire(tmp_path)
+    drop(system, TEXTS)
+    ingest(system)
+    encoder = system.encoder("hashing")
+    encode, running = encoder.encode, threading.Event()
+
+    def slow(texts: list[str], prompt: str) -> object:
+        if texts != ["नेपाल"]:  # the warm-up
+            running.set()
+            time.sleep(1.5)
+        return encode(texts, prompt)  # type: ignore[arg-type]
+
+    encoder.encode = slow  # type: ignore[method-assign, assignment]
+    with served(create_app(system=system)) as client:
+        thread = threading.Thread(target=lambda: client.post("/v1/search", json={"query": "अर्को प्रश्न"}))
+        thread.start()
+        assert running.wait(10)
+        begin = time.monotonic()
+        assert httpx.get(f"{client.base_url}/healthz", trust_env=False).status_code == 200
+        assert time.monotonic() - begin < 1
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UnknownName("collection", "x", []), 404),
+        (InvalidSetting("x"), 400),
+        (ParseError("x"), 422),
+        (UpstreamError("x"), 502),
+        (NotPublished("x"), 503),
+        (Busy("x"), 503),
+    ],
+)
+def test_each_kind_of_error_has_its_status(error: RagError, status: int) -> None:
+    assert status_of(error) == status
+
+
+def test_a_programmer_error_is_a_plain_500(tmp_path: Path) -> None:
+    system = wire(tmp_path)
+    app = create_app(system=system)
+    with served(app) as client:
+        app.state.service.system = None
+        answer = client.get("/v1/collections")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert "NoneType" not in answer.text
