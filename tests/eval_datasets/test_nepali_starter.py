@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+import unicodedata
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval_datasets import build_nepali_starter as starter
+from eval_datasets.starter_source import Source, read_source
+from rag_platform.errors import MissingDependency
+
+ITEMS = sorted(starter.ITEMS)
+SUFFIXES = {
+    ".pdf": 2,
+    ".txt": 1,
+    ".md": 1,
+    ".docx": 1,
+    ".pptx": 1,
+    ".rtf": 1,
+    ".html": 1,
+    ".epub": 1,
+    ".odt": 1,
+}
+KINDS = {"lookup", "table", "thematic", "keyword", "english", "romanized", "unanswerable"}
+
+# What the labelled page must say for the case to be answerable from it.
+EVIDENCE = {
+    "notice-1": "अन्तिम मिति २०८२ मङ्सिर २० गते",
+    "notice-2": "१० प्रतिशत छुट",
+    "notice-3": "कोठा नम्बर १०४",
+    "notice-r1": "अन्तिम मिति २०८२ मङ्सिर २० गते",
+    "act-1": "सात सदस्यीय पुस्तकालय व्यवस्थापन समिति",
+    "act-2": "तीन वटा पुस्तक चौध दिनका लागि",
+    "act-3": "पुस्तकको मूल्यको दोब्बर रकम जरिबाना",
+    "act-r1": "वार्षिक सदस्यता शुल्क दुई सय रुपैयाँ",
+    "act-4": "२०८१ वैशाख १ गतेदेखि",
+    "act-5": "प्रतिदिन दुई रुपैयाँ विलम्ब शुल्क",
+    "budget-1": "८४ करोड ५० लाख रुपैयाँ",
+    "budget-2": "आन्तरिक आम्दानी | १,२००",
+    "budget-3": "सडक तथा पुल | १२० | १,५८०",
+    "budget-4": "दोस्रो चरणका लागि ६ करोड २० लाख रुपैयाँ",
+    "circular-1": "२०८२ पुस ९, बुधबार | विज्ञान तथा प्रविधि | गणित",
+    "circular-2": "माघ ४ गते आइतबार",
+    "circular-3": "३ गतेसम्म कक्षा शिक्षकबाट",
+    "circular-r1": "पुस १६ गतेदेखि माघ ३ गतेसम्म",
+    "leaflet-1": "एडिस (Aedes) जातको पोथी लामखुट्टे",
+    "leaflet-2": "एस्पिरिन (aspirin) र आइबुप्रोफेन (ibuprofen)",
+    "leaflet-3": "पाँच दिनभित्र नगर अस्पतालको कोठा नम्बर ७",
+    "leaflet-r1": "एस्पिरिन (aspirin) र आइबुप्रोफेन (ibuprofen)",
+    "news-1": "१३२ मिटर लामो",
+    "news-2": "प्रदेश सरकारले ६५ लाख रुपैयाँ",
+    "news-3": "एक पटकमा बढीमा ३० जना",
+    "news-4": "बाढीले जगमा क्षति पुर्‍याएपछि काम छ हप्ता",
+    "history-1": "पुरानो नाम “नीलटार”",
+    "history-2": "नुन व्यापारी धनराज नीलटारे",
+    "history-3": "१९ जना विद्यार्थी",
+    "history-4": "मोटर बाटो वि.सं. २०३४ मा आइपुग्यो भने बिजुली वि.सं. २०४६",
+    "faq-1": "३५ दिनभित्र दर्ता निःशुल्क",
+    "faq-2": "within 7 working days",
+    "faq-3": "५ कार्यदिन / 5 working days | ५०० रुपैयाँ",
+    "guide-1": "फोटो ४ प्रति",
+    "guide-2": "९० दिनसम्म",
+    "guide-3": "सिफारिस पत्र | वडा अध्यक्ष | २० मिनेट | १०० रुपैयाँ",
+    "guide-r1": "१६ वर्ष उमेर पूरा",
+    "letter-1": "४५० मिटर पाइप",
+    "letter-2": "२८६ घरधुरी",
+    "letter-3": "बाँकी ९ लाख ५० हजार रुपैयाँ",
+    "letter-4": "एक दिन बिराएर बिहान ६ बजेदेखि ८ बजेसम्म ट्याङ्करबाट",
+}
+
+
+def source_of(item: str) -> Source:
+    return read_source(starter.STARTER / item / "source.md")
+
+
+def document_of(item: str, folder: Path = starter.STARTER) -> Path:
+    return folder / item / "documents" / unicodedata.normalize("NFC", starter.ITEMS[item][0])
+
+
+def questions_of(item: str) -> list[dict[str, str]]:
+    with (starter.STARTER / item / "data.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def cases() -> list[dict[str, Any]]:
+    lines = (starter.STARTER / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def page_text(item: str, page_no: int) -> str:
+    return "\n".join(block.text for block in source_of(item).pages[page_no - 1])
+
+
+def squeeze(text: str) -> str:
+    """All white space one space, U+200B out: what extraction may differ in."""
+    return " ".join(text.replace("\u200b", "").split())
+
+
+def test_the_items_are_the_folders() -> None:
+    assert sorted(path.name for path in starter.STARTER.iterdir() if path.is_dir()) == ITEMS
+
+
+def test_the_formats_are_covered_once_and_pdf_twice() -> None:
+    assert Counter(document_of(item).suffix for item in ITEMS) == SUFFIXES
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_an_item_has_one_document_and_three_questions(item: str) -> None:
+    names = [
+        unicodedata.normalize("NFC", path.name) for path in (starter.STARTER / item / "documents").iterdir()
+    ]
+    assert names == [document_of(item).name]
+    rows = questions_of(item)
+    assert len(rows) == 3
+    assert all(set(row) == {"question", "actual_answer"} and all(row.values()) for row in rows)
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_the_sources_are_clean_nepali_text(item: str) -> None:
+    text = (starter.STARTER / item / "source.md").read_text(encoding="utf-8")
+    assert unicodedata.is_normalized("NFC", text)
+    assert not re.search("[\u200b\ufeff\u200e\u200f|]$", text)
+    assert not re.search(r"[\u0900-\u097F]\s+[।॥]|[\u0900-\u097F] [\u093C\u093E-\u094D]", text)
+    assert "काल्पनिक" in text.rstrip().splitlines()[-1]  # says itself that it is made up
+
+
+def test_all_documents_together_are_small() -> None:
+    assert sum(document_of(item).stat().st_size for item in ITEMS) < 1_000_000
+
+
+def test_cases_have_exactly_the_documented_keys_and_values() -> None:
+    keys = ["id", "query", "relevant", "reference_answer", "kind", "language", "answerable"]
+    all_cases = cases()
+    assert all(list(case) == keys for case in all_cases)
+    assert {case["kind"] for case in all_cases} == KINDS
+    assert {case["language"] for case in all_cases} == {"ne", "en", "romanized"}
+    for field in ("id", "query"):
+        assert max(Counter(case[field] for case in all_cases).values()) == 1
+    for case in all_cases:
+        assert (case["kind"] == "romanized") <= (case["language"] == "romanized")
+        assert (case["language"] != "ne") == case["query"].isascii()
+
+
+def test_a_case_is_answerable_exactly_when_it_names_a_page_that_exists() -> None:
+    for case in cases():
+        assert case["answerable"] == bool(case["relevant"]) == bool(case["reference_answer"])
+        assert case["answerable"] == (case["kind"] != "unanswerable")
+        for label in case["relevant"]:
+            assert list(label) == ["source", "pages"]
+            assert (starter.STARTER / label["source"]).is_file()
+            n_pages = len(source_of(label["source"].split("/")[0]).pages)
+            assert label["pages"]
+            assert set(label["pages"]) <= set(range(1, n_pages + 1))
+
+
+def test_every_question_is_a_case_with_the_same_answer() -> None:
+    labelled = {
+        (label["source"].split("/")[0], case["query"]): case["reference_answer"]
+        for case in cases()
+        for label in case["relevant"]
+    }
+    for item in ITEMS:
+        for row in questions_of(item):
+            assert labelled[item, row["question"]] == row["actual_answer"]
+
+
+def test_the_labelled_page_holds_the_evidence() -> None:
+    answerable = {case["id"]: case for case in cases() if case["answerable"]}
+    assert answerable.keys() == EVIDENCE.keys()
+    for case_id, evidence in EVIDENCE.items():
+        for label in answerable[case_id]["relevant"]:
+            pages = [page_text(label["source"].split("/")[0], number) for number in label["pages"]]
+            assert any(evidence in page for page in pages), case_id
+
+
+def test_figures_of_an_answer_stand_on_the_labelled_page_or_follow_from_it() -> None:
+    converted = {"budget-2": {"१२"}, "budget-3": {"१५", "८०"}}  # lakh told in crore as well
+    for case in cases():
+        figures = set(re.findall(r"[०-९][०-९,]*", re.sub(r"\(दफा [०-९]+\)", "", case["reference_answer"])))
+        pages = "".join(
+            page_text(label["source"].split("/")[0], number)
+            for label in case["relevant"]
+            for number in label["pages"]
+        )
+        missing = {figure for figure in figures if figure.strip(",") not in pages}
+        assert missing <= converted.get(case["id"], set()), case["id"]
+
+
+def extract_pdf(path: Path) -> list[str]:
+    import pymupdf
+
+    with pymupdf.open(path) as document:
+        return [page.get_text() for page in document]
+
+
+def extract_docx(path: Path) -> list[str]:
+    import docx
+
+    parts = []
+    for block in docx.Document(str(path)).iter_inner_content():
+        rows = getattr(block, "rows", None)
+        parts.append(
+            block.text
+            if rows is None
+            else "\n".join(" | ".join(cell.text for cell in row.cells) for row in rows)
+        )
+    return "\n".join(parts).split("\f")
+
+
+def extract_pptx(path: Path) -> list[str]:
+    import pptx
+
+    slides = []
+    for slide in pptx.Presentation(str(path)).slides:
+        parts = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
+        for shape in slide.shapes:
+            if shape.has_table:
+                parts += [" | ".join(cell.text for cell in row.cells) for row in shape.table.rows]
+        if slide.has_notes_slide:
+            parts.append(slide.notes_slide.notes_text_frame.text)
+        slides.append("\n".join(parts))
+    return slides
+
+
+def extract_rtf(path: Path) -> list[str]:
+    from striprtf.striprtf import rtf_to_text
+
+    return [rtf_to_text(path.read_text(encoding="ascii"))]
+
+
+def _cells_joined(markup: str) -> str:
+    from bs4 import BeautifulSoup
+
+    soup = BeautifulSoup(markup, "lxml")
+    for row in soup.find_all("tr"):
+        row.string = " | ".join(cell.get_text() for cell in row.find_all(["td", "th"]))
+    return str(soup.body.get_text("\n")) if soup.body else ""
+
+
+def extract_html(path: Path) -> list[str]:
+    return [_cells_joined(path.read_text(encoding="utf-8"))]
+
+
+def extract_epub(path: Path) -> list[str]:
+    from ebooklib import epub
+
+    book = epub.read_epub(str(path), {"ignore_ncx": True})
+    chapters = [book.get_item_with_id(idref) for idref, _ in book.spine]
+    return [_cells_joined(chapter.get_body_content().decode()) for chapter in chapters]
+
+
+def extract_odt(path: Path) -> list[str]:
+    from odf import opendocument, table, teletype, text
+
+    parts = []
+    for node in opendocument.load(str(path)).text.childNodes:
+        for row in node.getElementsByType(table.TableRow) if node.qname == (table.TABLENS, "table") else ():
+            parts.append(
+                " | ".join(teletype.extractText(cell) for cell in row.getElementsByType(table.TableCell))
+            )
+        for item in node.getElementsByType(text.P) if node.qname[1] == "list" else ():
+            parts.append(teletype.extractText(item))
+        if node.qname[1] in ("p", "h"):
+            parts.append(teletype.extractText(node))
+    return ["\n".join(parts)]
+
+
+def extract_text(path: Path) -> list[str]:
+    return [path.read_text(encoding="utf-8")]
+
+
+EXTRACTORS = {
+    ".pdf": extract_pdf,
+    ".docx": extract_docx,
+    ".pptx": extract_pptx,
+    ".rtf": extract_rtf,
+    ".html": extract_html,
+    ".epub": extract_epub,
+    ".odt": extract_odt,
+    ".md": extract_text,
+    ".txt": extract_text,
+}
+DIGITAL = [item for item in ITEMS if item != "municipal_notice"]
+PAGED = {"library_act", "citizenship_guide", "history_page", "budget_summary"}
+
+
+@pytest.fixture(scope="session")
+def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("starter")
+    try:
+        starter.build(folder)
+    except MissingDependency as missing:
+        pytest.skip(str(missing))
+    return folder
+
+
+def lines_of(source: Source, page: int | None = None) -> list[str]:
+    blocks = source.blocks if page is None else source.pages[page]
+    return [
+        line
+        for block in blocks
+        for line in (map(" | ".join, block.rows) if block.kind == "table" else block.lines)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:In the future version we will turn default option ignore_ncx")
+@pytest.mark.parametrize("item", DIGITAL)
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "rebuilt"])
+def test_a_document_holds_every_line_of_its_source(item: str, committed: bool, rebuilt: Path) -> None:
+    path = document_of(item, starter.STARTER if committed else rebuilt)
+    pages = [squeeze(page) for page in EXTRACTORS[path.suffix](path)]
+    source = source_of(item)
+    if item in PAGED:
+        assert len(pages) == len(source.pages)
+        for number, page in enumerate(pages):
+            assert [line for line in lines_of(source, number) if squeeze(line) not in page] == []
+    else:
+        assert [line for line in lines_of(source) if squeeze(line) not in pages[0]] == []
+
+
+@pytest.mark.parametrize("item", DIGITAL)
+def test_zip_containers_have_one_fixed_time(item: str) -> None:
+    path = document_of(item)
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            assert {entry.date_time for entry in archive.infolist()} == {(2026, 1, 1, 0, 0, 0)}
+    else:
+        assert path.suffix in {".pdf", ".md", ".txt", ".html", ".rtf"}
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "rebuilt"])
+def test_the_scan_is_one_image_of_300_dpi_without_text(committed: bool, rebuilt: Path) -> None:
+    import pymupdf
+
+    with pymupdf.open(document_of("municipal_notice", starter.STARTER if committed else rebuilt)) as document:
+        (page,) = document
+        assert page.get_text() == ""
+        (image,) = page.get_image_info()
+        assert (image["width"], image["height"], image["bpc"]) == (2480, 3508, 1)
+        assert image["width"] / page.rect.width * 72 == pytest.approx(300, abs=0.5)
+
+
+def test_a_missing_font_names_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from eval_datasets import starter_pages
+
+    monkeypatch.setattr(starter_pages, "FONT_FOLDERS", (str(tmp_path),))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingDependency, match="fonts-sil-annapurna"):
+        starter_pages.find_font("regular")
