@@ -21,10 +21,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from rag_platform.errors import Busy, NotPublished, StorageError
-from rag_platform.index.files import allocated_bytes, copy_tree, require_space, sync_folder, sync_tree
+from rag_platform.errors import NotPublished, StorageError
+from rag_platform.index.files import (
+    allocated_bytes,
+    copy_tree,
+    require_space,
+    sync_folder,
+    sync_tree,
+    writer_lock,
+)
 from rag_platform.index.manifest import (
     Changes,
     Generation,
@@ -136,20 +141,9 @@ class EdgeIndex:
     @contextlib.contextmanager
     def _writer(self, folder: Path) -> Iterator[None]:
         """Hold the writer's lock: two writers on one shard would lose points silently."""
-        with storage_errors("write", folder):
-            (folder / "generations").mkdir(parents=True, exist_ok=True)
-            lock = FileLock(folder / "writer.lock")
-            try:
-                lock.acquire(timeout=self._lock_timeout_s)
-            except Timeout:
-                raise Busy(
-                    f"another process publishes into {folder} (it holds {lock.lock_file}); wait for it,"
-                    " then repeat"
-                ) from None
-            try:
-                yield
-            finally:
-                lock.release()
+        with storage_errors("write", folder), writer_lock(folder, self._lock_timeout_s):
+            (folder / "generations").mkdir(exist_ok=True)
+            yield
 
     def _is_intact(self, manifest: Manifest) -> bool:
         try:

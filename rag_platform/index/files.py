@@ -1,4 +1,4 @@
-"""Folders of an engine's files: copies that keep holes, durable trees, room on the disk.
+"""Folders of published generations: one writer, copies that keep holes, durable trees, room on the disk.
 
 What the files hold is the engine's business.
 """
@@ -14,13 +14,36 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from rag_platform.errors import StorageError
+from filelock import FileLock, Timeout
 
-__all__ = ["allocated_bytes", "copy_tree", "require_space", "sync_folder", "sync_tree"]
+from rag_platform.errors import Busy, StorageError
+
+__all__ = ["allocated_bytes", "copy_tree", "require_space", "sync_folder", "sync_tree", "writer_lock"]
 
 _BLOCK = 1 << 20
 _FICLONE = 0x40049409
 _NO_HOLES = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
+
+
+@contextlib.contextmanager
+def writer_lock(folder: Path, timeout_s: float) -> Iterator[None]:
+    """Hold ``writer.lock`` of a folder; a killed process releases it.
+
+    Raises:
+        Busy: Another process holds it for longer than ``timeout_s``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / "writer.lock")
+    try:
+        lock.acquire(timeout=timeout_s)
+    except Timeout:
+        raise Busy(
+            f"another process publishes into {folder} (it holds {lock.lock_file}); wait for it, then repeat"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def copy_tree(source: Path, target: Path) -> None:

@@ -6,6 +6,7 @@ No engine is touched here.
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ __all__ = [
     "loaded_batches",
     "own_recipe",
     "payload",
+    "seen_recipe",
     "slug",
     "verify",
 ]
@@ -47,6 +49,13 @@ def own_recipe() -> str:
     return fingerprint(lexical.RECIPE, _LAYOUT)
 
 
+def seen_recipe(stored: Mapping[str, Any]) -> str:
+    """Return the publisher's recipe of a stored generation, or, made by another index, one nobody has."""
+    recipe: str = stored.get("recipe", "")
+    own = stored.get("index_recipe", "")
+    return recipe if own == own_recipe() else fingerprint(recipe, own)
+
+
 def slug(name: str) -> str:
     """Return a name for folders and servers, readable, and different for different names.
 
@@ -59,7 +68,8 @@ def slug(name: str) -> str:
     parts = name.split("/")
     if all(map(_is_plain, parts)) and len(name.encode()) <= 120:
         return "--".join(parts)
-    kept = "".join(char if _is_safe(char) else "-" for char in name).strip(".-")[:40]
+    kept = "".join(char if _is_safe(char) else "-" for char in name)[:40]
+    kept = re.sub(r"([-_.])[-_.]+", r"\1", kept).strip("-_.")
     return f"{kept}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
@@ -110,8 +120,7 @@ class Generation:
         if missing := sorted((names | {"counts", "index_recipe"}) - set(value)):
             raise StorageError(f"the manifest of {address} lacks {missing}; publish again (reindex)")
         named = {name: value[name] for name in names}
-        if value["index_recipe"] != own_recipe():
-            named["recipe"] = fingerprint(value["recipe"], value["index_recipe"])
+        named["recipe"] = seen_recipe(value)
         return cls(Manifest(**named, address=address, alias=alias), value["counts"])
 
 
