@@ -183,7 +183,10 @@ def _slide(presentation: Presentation, blocks: tuple[Block, ...], *, first: bool
                 cell.text_frame.paragraphs[0].font.size = Pt(18)
     else:
         lines = [line for block in blocks if block.kind in ("p", "list") for line in block.lines]
-        slide.placeholders[1].text = "\n".join(lines)
+        body = slide.placeholders[1].text_frame
+        body.text = "\n".join(lines)
+        for paragraph in body.paragraphs:
+            paragraph.font.size = Pt(24)
     if notes := [block.text for block in blocks if block.kind == "note"]:
         slide.notes_slide.notes_text_frame.text = "\n".join(notes)
 
