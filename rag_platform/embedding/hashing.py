@@ -23,7 +23,7 @@ from rag_platform.types import Prompt
 __all__ = ["HashingEncoder"]
 
 _VERSION = 1
-_SIZES = (2, 3, 4)
+_SIZES = (2, 3)
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _GRAPHEME = regex.compile(r"\X")
 

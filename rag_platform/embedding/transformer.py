@@ -20,7 +20,6 @@ from rag_platform.embedding.limits import require_fit, require_readable, unit_ro
 from rag_platform.errors import InvalidSetting, MissingDependency
 from rag_platform.privacy import is_offline, keep_private
 from rag_platform.protocols import FloatArray
-from rag_platform.storage import storage_errors
 from rag_platform.types import Prompt
 
 __all__ = ["DEVICES", "INSTALL_MODELS", "SentenceTransformerEncoder", "download_command", "pick_device"]
@@ -58,6 +57,8 @@ def pick_device(device: str) -> str:
 
 def _folder_digest(path: Path) -> str:
     """Return a digest of every file of a model folder, names included."""
+    from rag_platform.storage import storage_errors
+
     digest = hashlib.sha256()
     with storage_errors("read", path):
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
@@ -97,7 +98,7 @@ class SentenceTransformerEncoder:
     def recipe(self) -> str:
         """Model, revision (of a folder: the digest of its files) and both prompts."""
         version = f"folder {_folder_digest(self.path)}" if self.path else self.spec.revision or "unpinned"
-        return f"{self.name}@{version}|{self.spec.query!r}|{self.spec.passage!r}"
+        return f"{self.name}@{version}|query {self.spec.query}|passage {self.spec.passage}"
 
     @property
     def max_tokens(self) -> int:
@@ -133,7 +134,8 @@ class SentenceTransformerEncoder:
         spec = self.spec.prompt(prompt)
         options: dict[str, Any] = {"task": spec.task} if spec.task else {}
         with self._lock:
-            require_fit(self.name, self.max_tokens, self._counts(texts, prompt), prompt)
+            counts = self._counts(texts, prompt)  # first, because loaded weights may lower the limit
+            require_fit(self.name, self.max_tokens, counts, prompt)
             vectors = self._loaded.encode(
                 list(texts),
                 prompt=self._words(prompt),
