@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_platform.catalog import Entry
+from rag_platform.catalog import Entry, StageRecord
 from rag_platform.protocols import Encoder
 from rag_platform.system import System
 from rag_platform.types import fingerprint
@@ -110,13 +110,17 @@ def live_documents(system: System, collection: str, encoder: Encoder) -> dict[st
     live = {}
     for entry in system.catalog.entries(collection):
         record = entry.stages.get(table)
-        if record is None or record.failure is not None or not record.n_rows:
+        if not _has_rows(entry.stages.get("chunks")) or record is None or not _has_rows(record):
             continue
         if record.fingerprint == embeddings_work(entry, encoder):
             live[entry.document_id] = record.fingerprint
         elif entry.document_id in kept:
             live[entry.document_id] = kept[entry.document_id]
     return live
+
+
+def _has_rows(record: StageRecord | None) -> bool:
+    return record is not None and record.failure is None and record.n_rows > 0
 
 
 def _stale_document(system: System, entry: Entry) -> bool:
@@ -136,7 +140,7 @@ def _stale_document(system: System, entry: Entry) -> bool:
 
 def _stale_embedding(system: System, entry: Entry, encoder: Encoder) -> bool:
     chunks = entry.stages.get("chunks")
-    if chunks is None or chunks.failure is not None or not chunks.n_rows:
+    if chunks is None or not _has_rows(chunks):
         return False
     if chunks.fingerprint != chunks_work(system, entry):
         return False  # its chunks come first

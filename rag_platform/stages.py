@@ -138,7 +138,7 @@ class Stage:
             else:
                 outcomes[entry.document_id] = self._outcome(entry, record, "unchanged")
                 self._tell(outcomes[entry.document_id])
-        for finished in _by_partition(stale, make(stale)):
+        for finished in _by_partition(stale, make(stale) if stale else ()):
             for outcome in self._store(finished, prints):
                 outcomes[outcome.document_id] = outcome
                 self._tell(outcome)

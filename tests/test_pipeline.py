@@ -16,6 +16,9 @@ from rag_platform import pipeline
 from rag_platform.protocols import CollectionReader
 from rag_platform.system import System
 
+# The in-memory engine says that it searches exactly and has no use for the search width a server reads.
+pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
+
 MODEL, COLLECTION = "hashing", "nepali_docs"
 
 
