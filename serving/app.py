@@ -17,8 +17,8 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from rag_platform import __version__
-from rag_platform.embedding.catalogue import resolve
-from rag_platform.errors import RagError
+from rag_platform.embedding.encoders import can_load, resolve
+from rag_platform.errors import MissingDependency, RagError
 from rag_platform.settings import Settings
 from rag_platform.system import System
 from serving import errors
@@ -58,16 +58,20 @@ class Service:
 
     async def warm_up(self) -> None:
         """Load the model before the first question needs it; a failure is told by ``/readyz``."""
-
-        def load() -> None:
-            self.system.encoder(self.system.settings.embedding_model).encode(["नेपाल"], "query")
-
         try:
-            await self.off_loop(load)
+            await self.off_loop(self._load_model)
             self.model_problem = ""
         except RagError as error:
             _log.error("cannot load the embedding model: %s", error)
             self.model_problem = str(error)
+
+    def _load_model(self) -> None:
+        """Make the model ready; a service does not start downloads, it says what is missing."""
+        spec = resolve(self.system.settings.embedding_model)
+        remedy = can_load(spec)
+        if remedy is not None:
+            raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
+        self.system.encoder(spec.name).encode(["नेपाल"], "query")
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer one question, with the settings' defaults for what it leaves open."""
