@@ -13,9 +13,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_platform.parsing.parse import ParseOptions, parse_file
-
 from rag_platform.errors import ParseError, RagError
+from rag_platform.parsing.parse import ParseOptions, parse_file
 from rag_platform.types import Document
 
 __all__ = ["Job", "parse_all"]

@@ -1,0 +1,42 @@
+"""Opening ZIP containers safely: damaged ones and bombs are refused before any library sees them."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from rag_platform.errors import ParseError
+
+__all__ = ["open_archive"]
+
+MAX_ENTRIES = 20_000
+MAX_BYTES = 1 << 30
+"""Limit of what one container may unpack to: real documents with many pictures stay well below."""
+MAX_RATIO = 200
+RATIO_COUNTS_FROM = 64 << 20
+"""Small files of repetitive XML pack better than any bomb, so the ratio only counts above this size."""
+
+
+def open_archive(path: Path) -> zipfile.ZipFile:
+    """Open the ZIP file ``path`` for reading.
+
+    Raises:
+        ParseError: It is damaged, truncated, or unpacks to more than any document needs.
+    """
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        raise ParseError(
+            f"the file is a damaged or truncated ZIP container ({error}); get it again"
+        ) from error
+    entries = archive.infolist()
+    unpacked = sum(entry.file_size for entry in entries)
+    packed = max(1, sum(entry.compress_size for entry in entries))
+    bomb = unpacked > RATIO_COUNTS_FROM and unpacked / packed > MAX_RATIO
+    if len(entries) > MAX_ENTRIES or unpacked > MAX_BYTES or bomb:
+        archive.close()
+        raise ParseError(
+            f"the container unpacks to {unpacked} bytes in {len(entries)} entries from {packed} bytes; "
+            "refused as a decompression bomb"
+        )
+    return archive

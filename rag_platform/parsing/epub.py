@@ -1,0 +1,81 @@
+"""EPUB books: chapters in spine order, one page each; navigation and cover pages are left out."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_platform.errors import EncryptedFile, ParseError
+from rag_platform.parsing.archive import open_archive
+from rag_platform.parsing.decode import decode, html_declared
+from rag_platform.parsing.html import html_text, parse_html
+from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+
+if TYPE_CHECKING:
+    from bs4 import BeautifulSoup
+    from ebooklib.epub import EpubBook, EpubItem
+
+__all__ = ["read_epub"]
+
+_FONT_OBFUSCATION = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
+_COVER = re.compile(r"(?:^|[/_.-])(?:cover|title_?cover|coverpage)(?:[/_.-]|$)", re.I)
+_DC = ("title", "creator", "language", "publisher", "date", "description", "identifier", "subject")
+
+
+def read_epub(path: Path, options: ParseOptions) -> ParsedFile:
+    """Read an EPUB book."""
+    from ebooklib import epub
+
+    _refuse_encrypted(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # advice to authors of ebooklib code, not about the book
+        book = epub.read_epub(str(path), options={"ignore_ncx": True})
+    texts = [html_text(soup) for item in _spine(book) if (soup := _chapter(item)) is not None]
+    if not texts:
+        raise ParseError("the book's spine names no readable chapter")
+    names: dict[str, str] = {}
+    for name in _DC:
+        values = [str(value) for value, _ in book.get_metadata("DC", name) if value]
+        names["author" if name == "creator" else name] = ", ".join(values)
+    return ParsedFile(markup_pages(texts, "chapter"), stated(**names))
+
+
+def _refuse_encrypted(path: Path) -> None:
+    with open_archive(path) as archive:
+        if "META-INF/encryption.xml" not in archive.namelist():
+            return
+        listing = archive.read("META-INF/encryption.xml")
+    methods = re.findall(rb"""EncryptionMethod[^>]*Algorithm\s*=\s*["']([^"']+)""", listing)
+    if any(method not in _FONT_OBFUSCATION for method in methods):
+        raise EncryptedFile("the book is protected (DRM); only a copy without protection can be read")
+
+
+def _spine(book: EpubBook) -> list[EpubItem]:
+    items = []
+    for identifier, *_ in book.spine:
+        item = book.get_item_with_id(identifier)
+        if item is not None and not _is_navigation(item):
+            items.append(item)
+    return items
+
+
+def _is_navigation(item: EpubItem) -> bool:
+    from ebooklib import epub
+
+    if isinstance(item, epub.EpubNav | epub.EpubCoverHtml | epub.EpubNcx):
+        return True
+    return "nav" in (getattr(item, "properties", None) or [])
+
+
+def _chapter(item: EpubItem) -> BeautifulSoup | None:
+    """Return the tree of a chapter; None for an item that is no markup or only a picture of the cover."""
+    if "html" not in (item.media_type or ""):
+        return None
+    raw = item.content
+    soup = parse_html(decode(raw, declared=html_declared(raw)))
+    is_cover = _COVER.search(f"{item.id}") or _COVER.search(item.file_name or "")
+    if is_cover and not soup.get_text().strip():
+        return None
+    return soup

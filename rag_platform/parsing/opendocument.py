@@ -1,0 +1,392 @@
+"""OpenDocument texts (ODT) in document order: headings, lists with their labels, tables, notes, frames.
+
+Pages split at breaks that the author set and at soft page breaks where the writing program saved them.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_platform.errors import EncryptedFile
+from rag_platform.parsing.archive import open_archive
+from rag_platform.parsing.blocks import PageWriter, cell_text, table_lines
+from rag_platform.parsing.numbering import in_format
+from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+
+if TYPE_CHECKING:
+    from odf.element import Element
+    from odf.opendocument import OpenDocument
+
+__all__ = ["read_odt"]
+
+_TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+_TABLE = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+_DRAW = "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"
+_OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+_STYLE = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
+_FO = "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0"
+_SVG = "urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"
+_XLINK = "http://www.w3.org/1999/xlink"
+_SKIPPED = frozenset({
+    (_TEXT, "tracked-changes"), (_OFFICE, "annotation"), (_OFFICE, "annotation-end"), (_OFFICE, "forms"),
+    (_TEXT, "ruby-text"), (_TEXT, "page-number"), (_TEXT, "page-count"), (_TEXT, "hidden-text"),
+    (_TEXT, "hidden-paragraph"), (_TEXT, "sequence-decls"), (_TEXT, "variable-decls"),
+    (_TEXT, "user-field-decls"), (_TEXT, "note-citation"),
+})  # fmt: skip
+_MAX_REPEAT = 64
+_BREAK = "\x0c"
+
+
+def read_odt(path: Path, options: ParseOptions) -> ParsedFile:
+    """Read an OpenDocument text."""
+    from odf.opendocument import load
+
+    _refuse_encrypted(path)
+    document = load(str(path))
+    styles = _Styles(document)
+    walk = _Walk(styles)
+    headers, footers = _frames(document, styles)
+    for line in headers:
+        walk.out.block(line, item=True)
+    walk.blocks(document.text)
+    for line in footers:
+        walk.out.block(line, item=True)
+    return ParsedFile(markup_pages(walk.out.texts()), _metadata(document))
+
+
+def _refuse_encrypted(path: Path) -> None:
+    with open_archive(path) as archive:
+        try:
+            manifest = archive.read("META-INF/manifest.xml")
+        except (KeyError, zipfile.BadZipFile):
+            return
+    if b"encryption-data" in manifest:
+        raise EncryptedFile("the document is under a password; save it without one")
+
+
+def _metadata(document: OpenDocument) -> dict[str, str]:
+    values = {_name(node)[1]: _plain(node) for node in _elements(document.meta)}
+    return stated(
+        title=values.get("title"), author=values.get("creator") or values.get("initial-creator"),
+        subject=values.get("subject"), keywords=values.get("keyword"), language=values.get("language"),
+        created=values.get("creation-date"), modified=values.get("date"),
+    )  # fmt: skip
+
+
+def _name(node: Element) -> tuple[str, str]:
+    return getattr(node, "qname", None) or ("", "")
+
+
+def _elements(node: Element) -> Iterator[Element]:
+    for child in node.childNodes:
+        if getattr(child, "qname", None):
+            yield child
+
+
+def _attribute(node: Element, namespace: str, name: str) -> str:
+    return str(node.attributes.get((namespace, name)) or "")
+
+
+def _plain(node: Element) -> str:
+    if not getattr(node, "qname", None):
+        return str(getattr(node, "data", "") or "")
+    return "".join(_plain(child) for child in node.childNodes)
+
+
+def _children(node: Element, *path: tuple[str, str]) -> Iterator[Element]:
+    for child in _elements(node):
+        if _name(child) == path[0]:
+            if len(path) == 1:
+                yield child
+            else:
+                yield from _children(child, *path[1:])
+
+
+class _Styles:
+    """What styles say about hiding, page breaks and lists, through their chain of parents."""
+
+    def __init__(self, document: OpenDocument) -> None:
+        self._styles: dict[str, Element] = {}
+        self.lists: dict[str, dict[int, Element]] = {}
+        for holder in (document.styles, document.automaticstyles):
+            for style in _elements(holder):
+                name = _attribute(style, _STYLE, "name")
+                if _name(style) == (_STYLE, "style"):
+                    self._styles[name] = style
+                elif _name(style) == (_TEXT, "list-style"):
+                    self.lists[name] = {
+                        int(_attribute(level, _TEXT, "level") or 1): level for level in _elements(style)
+                    }
+                elif _name(style) == (_TEXT, "outline-style"):
+                    self.lists["\0outline"] = {
+                        int(_attribute(level, _TEXT, "level") or 1): level for level in _elements(style)
+                    }
+
+    def _chain(self, name: str) -> Iterator[Element]:
+        seen: set[str] = set()
+        while name in self._styles and name not in seen:
+            seen.add(name)
+            yield self._styles[name]
+            name = _attribute(self._styles[name], _STYLE, "parent-style-name")
+
+    def stated(self, name: str, properties: str, namespace: str, attribute: str) -> str:
+        """Return the nearest value of a formatting property in the style's chain."""
+        for style in self._chain(name):
+            for holder in _children(style, (_STYLE, properties)):
+                if value := _attribute(holder, namespace, attribute):
+                    return value
+        return ""
+
+    def hides(self, name: str) -> bool:
+        return self.stated(name, "text-properties", _TEXT, "display") == "none"
+
+    def breaks_before(self, name: str) -> bool:
+        master = any(_attribute(style, _STYLE, "master-page-name") for style in self._chain(name))
+        return master or self.stated(name, "paragraph-properties", _FO, "break-before") == "page"
+
+    def breaks_after(self, name: str) -> bool:
+        return self.stated(name, "paragraph-properties", _FO, "break-after") == "page"
+
+    def list_style(self, name: str) -> str:
+        return next(
+            (found for style in self._chain(name) if (found := _attribute(style, _STYLE, "list-style-name"))),
+            "",
+        )
+
+
+@dataclass
+class _Walk:
+    """One pass over a story, writing blocks in document order."""
+
+    styles: _Styles
+    out: PageWriter = field(default_factory=PageWriter)
+    n_notes: list[int] = field(default_factory=lambda: [0])
+    _counters: dict[str, dict[int, int]] = field(default_factory=dict)
+    _floating: list[str] = field(default_factory=list)
+    _noted: list[str] = field(default_factory=list)
+
+    def blocks(self, parent: Element, label: str = "") -> None:
+        """Write everything below ``parent``; ``label`` goes before its first paragraph."""
+        for child in _elements(parent):
+            name = _name(child)
+            if name in _SKIPPED:
+                continue
+            if name in ((_TEXT, "p"), (_TEXT, "h")):
+                self._paragraph(child, label)
+                label = ""
+            elif name == (_TEXT, "list"):
+                self._list(child, "", 1)
+            elif name == (_TABLE, "table"):
+                self.out.block("\n".join(table_lines(list(self._rows(child)))))
+            elif name == (_TEXT, "soft-page-break"):
+                self.out.page_break()
+            elif name == (_DRAW, "frame") or name[0] == _DRAW:
+                self._frame(child)
+                self._flush()
+            elif not self._hidden_section(child):
+                self.blocks(child)
+
+    def lines(self, parent: Element) -> list[str]:
+        """Return the text below ``parent`` as lines, for cells, notes, frames and headers."""
+        inner = _Walk(self.styles, n_notes=self.n_notes)
+        inner.blocks(parent)
+        return [line for line in "\n".join(inner.out.texts()).split("\n") if line.strip()]
+
+    def _hidden_section(self, node: Element) -> bool:
+        return _attribute(node, _TEXT, "display") == "none"
+
+    def _paragraph(self, paragraph: Element, label: str) -> None:
+        style = _attribute(paragraph, _TEXT, "style-name")
+        if self.styles.breaks_before(style) and not self.out.at_top():
+            self.out.page_break()
+        if not label and _name(paragraph) == (_TEXT, "h"):
+            label = self._outline(paragraph)
+        text = "" if self.styles.hides(style) else self._inline(paragraph)
+        for number, piece in enumerate(text.split(_BREAK)):
+            if number:
+                self.out.page_break()
+            if piece.strip():
+                self.out.block(label + piece.strip(" "), item=bool(label))
+                label = ""
+        self._flush()
+        if self.styles.breaks_after(style):
+            self.out.page_break()
+
+    def _flush(self) -> None:
+        for text in self._floating:
+            self.out.block(text)
+        for note in self._noted:
+            self.out.block(note, item=True)
+        self._floating, self._noted = [], []
+
+    def _inline(self, node: Element) -> str:
+        parts: list[str] = []
+        for child in node.childNodes:
+            name = _name(child)
+            if name == ("", ""):
+                # White space is collapsed as in HTML: real spaces are text:s.
+                parts.append(_collapsed(str(getattr(child, "data", "") or "")))
+            elif name == (_TEXT, "s"):
+                parts.append(" " * min(1000, int(_attribute(child, _TEXT, "c") or 1)))
+            elif name == (_TEXT, "tab"):
+                parts.append("\t")
+            elif name == (_TEXT, "line-break"):
+                parts.append("\n")
+            elif name == (_TEXT, "soft-page-break"):
+                parts.append(_BREAK)
+            elif name == (_TEXT, "note"):
+                parts.append(self._note(child))
+            elif name[0] == _DRAW and name[1] != "a":
+                self._frame(child)
+            elif name not in _SKIPPED and not self.styles.hides(_attribute(child, _TEXT, "style-name")):
+                parts.append(self._link(child) if name == (_TEXT, "a") else self._inline(child))
+        return "".join(parts)
+
+    def _link(self, link: Element) -> str:
+        text = self._inline(link)
+        target = _attribute(link, _XLINK, "href").removeprefix("mailto:")
+        outside = _attribute(link, _XLINK, "href").startswith(("http", "mailto:"))
+        return f"{text} ({target})" if outside and text.strip() and target.strip("/") not in text else text
+
+    def _note(self, note: Element) -> str:
+        self.n_notes[0] += 1
+        mark = f"[^{self.n_notes[0]}]"
+        for body in _children(note, (_TEXT, "note-body")):
+            self._noted.append(f"{mark}: " + " ".join(self.lines(body)))
+        return mark
+
+    def _frame(self, frame: Element) -> None:
+        """Keep a frame's text box (or the description of its picture) for after the paragraph."""
+        lines: list[str] = []
+        for child in _elements(frame):
+            if _name(child) == (_DRAW, "text-box"):
+                lines = self.lines(child)
+                break
+            if _name(child) in ((_TEXT, "p"), (_TEXT, "list")):  # a drawn shape holds its text directly
+                lines = self.lines(frame)
+                break
+            if _name(child)[0] == _DRAW and _name(child)[1] not in (
+                "image",
+                "object",
+                "object-ole",
+                "glue-point",
+            ):
+                self._frame(child)
+        if not lines:
+            lines = [text for text in map(_plain, _children(frame, (_SVG, "desc"))) if text.strip()]
+        if lines:
+            self._floating.append("\n".join(lines))
+
+    def _list(self, node: Element, style: str, depth: int) -> None:
+        style = _attribute(node, _TEXT, "style-name") or style
+        if (
+            depth == 1
+            and _attribute(node, _TEXT, "continue-numbering") != "true"
+            and not _attribute(node, _TEXT, "continue-list")
+        ):
+            self._counters.pop(style, None)
+        counters = self._counters.setdefault(style, {})
+        if depth > 1:
+            counters.pop(depth, None)
+        for item in _elements(node):
+            if _name(item) not in ((_TEXT, "list-item"), (_TEXT, "list-header")):
+                continue
+            label = self._item_label(item, style, depth)
+            self._item(item, label, style, depth)
+
+    def _item(self, item: Element, label: str, style: str, depth: int) -> None:
+        for child in _elements(item):
+            if _name(child) == (_TEXT, "list"):
+                self._list(child, style, depth + 1)
+            elif _name(child) in ((_TEXT, "p"), (_TEXT, "h")):
+                self._paragraph(child, label)
+                label = ""
+            elif _name(child) == (_TEXT, "soft-page-break"):
+                self.out.page_break()
+
+    def _item_label(self, item: Element, style: str, depth: int) -> str:
+        level = self.styles.lists.get(style, {}).get(depth)
+        if _name(item) == (_TEXT, "list-header"):
+            return ""
+        if not any(
+            _inked(child) for child in _elements(item) if _name(child) in ((_TEXT, "p"), (_TEXT, "h"))
+        ):
+            return ""
+        if level is None or _name(level)[1] != "list-level-style-number":
+            return "- "
+        counters = self._counters.setdefault(style, {})
+        first = int(_attribute(level, _TEXT, "start-value") or 1)
+        stated_value = _attribute(item, _TEXT, "start-value")
+        counters[depth] = int(stated_value) if stated_value else counters.get(depth, first - 1) + 1
+        return self._shown(level, self.styles.lists[style], counters, depth)
+
+    def _outline(self, heading: Element) -> str:
+        levels = self.styles.lists.get("\0outline", {})
+        depth = int(_attribute(heading, _TEXT, "outline-level") or 1)
+        level = levels.get(depth)
+        if level is None or not _attribute(level, _STYLE, "num-format") or not _inked(heading):
+            return ""
+        counters = self._counters.setdefault("\0outline", {})
+        first = int(_attribute(level, _TEXT, "start-value") or 1)
+        counters[depth] = counters.get(depth, first - 1) + 1
+        for deeper in [at for at in counters if at > depth]:
+            del counters[deeper]
+        return self._shown(level, levels, counters, depth)
+
+    def _shown(self, level: Element, levels: dict[int, Element], counters: dict[int, int], depth: int) -> str:
+        n_shown = int(_attribute(level, _TEXT, "display-levels") or 1)
+        numbers = [
+            in_format(counters.get(at, 1), _attribute(levels[at], _STYLE, "num-format"))
+            for at in range(max(1, depth - n_shown + 1), depth + 1)
+            if at in levels and _attribute(levels[at], _STYLE, "num-format")
+        ]
+        if not numbers:
+            return ""
+        prefix, suffix = _attribute(level, _STYLE, "num-prefix"), _attribute(level, _STYLE, "num-suffix")
+        return f"{prefix}{'.'.join(numbers)}{suffix}".strip() + " "
+
+    def _rows(self, table: Element) -> Iterator[list[str]]:
+        for child in _elements(table):
+            name = _name(child)
+            if name == (_TABLE, "table-row"):
+                cells: list[str] = []
+                for cell in _elements(child):
+                    if _name(cell) not in ((_TABLE, "table-cell"), (_TABLE, "covered-table-cell")):
+                        continue
+                    covered = _name(cell)[1] == "covered-table-cell"
+                    repeat = min(_MAX_REPEAT, int(_attribute(cell, _TABLE, "number-columns-repeated") or 1))
+                    cells.extend(["" if covered else cell_text(self.lines(cell))] * repeat)
+                yield cells
+            elif name[0] == _TABLE and name[1] in ("table-header-rows", "table-rows", "table-row-group"):
+                yield from self._rows(child)
+
+
+def _inked(node: Element) -> bool:
+    return bool(_plain(node).strip())
+
+
+def _collapsed(text: str) -> str:
+    """Fold line breaks and runs of blanks of the XML source into single blanks."""
+    text = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text
+
+
+def _frames(document: OpenDocument, styles: _Styles) -> tuple[list[str], list[str]]:
+    """Return the lines of headers and of footers, each once a document."""
+    headers: dict[str, None] = {}
+    footers: dict[str, None] = {}
+    for master in _elements(document.masterstyles):
+        for child in _elements(master):
+            kind = _name(child)[1]
+            if _name(child)[0] != _STYLE or _attribute(child, _STYLE, "display") == "false":
+                continue
+            lines = headers if kind.startswith("header") else footers if kind.startswith("footer") else None
+            if lines is not None:
+                lines.update(dict.fromkeys(_Walk(styles).lines(child)))
+    return list(headers), list(footers)

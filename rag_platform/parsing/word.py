@@ -1,0 +1,416 @@
+"""Word documents (DOCX): the body in document order as a reader sees it in the final view.
+
+Pages: Word records where its layout broke pages (``lastRenderedPageBreak``) and authors set breaks of
+their own; both split pages here. A document with neither is one page: guessing page numbers from the
+amount of text would cite pages that do not exist.
+
+python-docx opens the package; its paragraph and table objects skip insertions, links, text boxes,
+notes and content controls, so the tree itself is walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_platform.parsing.archive import open_archive
+from rag_platform.parsing.blocks import PageWriter, cell_text, table_lines
+from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+from rag_platform.parsing.word_numbering import Numbering
+
+if TYPE_CHECKING:
+    from docx.opc.part import Part
+    from docx.package import Package
+    from lxml.etree import _Element as Element
+
+__all__ = ["read_docx"]
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_VAL = _W + "val"
+_BREAK, _RENDERED = "\x0c", "\x0e"
+"""Page breaks inside a paragraph's text while it is built: set by the author, recorded by the layout."""
+_REMOVED = frozenset({_W + "del", _W + "moveFrom", _W + "delText", _W + "rPr", _W + "pPr"})
+_SYMBOLS = {"F0A8": "☐", "F06F": "☐", "F0FE": "☑", "F0FD": "☒", "F0FC": "✓", "F0B7": "•", "F0A7": "•"}
+_CHARACTERS = {
+    "tab": "\t", "cr": "\n", "noBreakHyphen": "\u2011", "softHyphen": "", "lastRenderedPageBreak": _RENDERED,
+    "ptab": "\t",
+}  # fmt: skip
+
+
+def read_docx(path: Path, options: ParseOptions) -> ParsedFile:
+    """Read a Word document."""
+    from docx.opc.constants import RELATIONSHIP_TYPE
+    from docx.package import Package
+
+    open_archive(path).close()
+    package = Package.open(str(path))
+    main = package.main_document_part
+    styles = _Styles(_related_root(main, RELATIONSHIP_TYPE.STYLES))
+    numbering = Numbering(_related_root(main, RELATIONSHIP_TYPE.NUMBERING), styles.numbering())
+    notes = _Notes(
+        footnote=_related_root(main, RELATIONSHIP_TYPE.FOOTNOTES),
+        endnote=_related_root(main, RELATIONSHIP_TYPE.ENDNOTES),
+    )
+    walk = _Walk(main, styles, numbering, notes)
+    body = _root(main).find(_W + "body")
+    headers, footers = _frames(main, body, styles, RELATIONSHIP_TYPE.SETTINGS)
+    for line in headers:
+        walk.out.block(line, item=True)
+    walk.blocks(body)
+    walk.finish()
+    for line in footers:
+        walk.out.block(line, item=True)
+    return ParsedFile(markup_pages(walk.out.texts()), _metadata(package))
+
+
+def _metadata(package: Package) -> dict[str, str]:
+    from docx.opc.constants import RELATIONSHIP_TYPE
+
+    if not any(rel.reltype == RELATIONSHIP_TYPE.CORE_PROPERTIES for rel in package.rels.values()):
+        return {}  # python-docx would make some up, with the current time
+    core = package.core_properties
+    return stated(
+        title=core.title, author=core.author, subject=core.subject, keywords=core.keywords,
+        language=core.language, created=core.created, modified=core.modified,
+    )  # fmt: skip
+
+
+def _root(part: Part) -> Element:
+    """Return the part's tree, also of parts that python-docx keeps as bytes (macros, templates, notes)."""
+    from docx.opc.oxml import parse_xml
+
+    element = getattr(part, "element", None)
+    return element if element is not None else parse_xml(part.blob)
+
+
+def _related_root(part: Part, relationship: str) -> Element | None:
+    for rel in part.rels.values():
+        if rel.reltype == relationship and not rel.is_external:
+            return _root(rel.target_part)
+    return None
+
+
+def _is_on(parent: Element, tag: str) -> bool | None:
+    """Return a toggle property: None where it is not stated."""
+    child = parent.find(_W + tag) if parent is not None else None
+    return None if child is None else str(child.get(_VAL) or "1") not in ("0", "false", "off")
+
+
+@dataclass
+class _Styles:
+    """What styles say about hiding and numbering, through their chain of parents."""
+
+    root: Element
+    _by_id: dict[str, Element] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for style in self.root.findall(_W + "style") if self.root is not None else []:
+            self._by_id[str(style.get(_W + "styleId"))] = style
+
+    def _chain(self, style_id: str) -> Iterator[Element]:
+        seen: set[str] = set()
+        while style_id in self._by_id and style_id not in seen:
+            seen.add(style_id)
+            style = self._by_id[style_id]
+            yield style
+            based_on = style.find(_W + "basedOn")
+            style_id = "" if based_on is None else str(based_on.get(_VAL))
+
+    def hides(self, style_id: str) -> bool:
+        for style in self._chain(style_id):
+            hidden = _is_on(style.find(_W + "rPr"), "vanish")
+            if hidden is not None:
+                return hidden
+        return False
+
+    def breaks_before(self, style_id: str) -> bool:
+        for style in self._chain(style_id):
+            breaks = _is_on(style.find(_W + "pPr"), "pageBreakBefore")
+            if breaks is not None:
+                return breaks
+        return False
+
+    def numbering(self) -> dict[str, tuple[str, int]]:
+        found = {}
+        for style_id in self._by_id:
+            for style in self._chain(style_id):
+                number = style.find(f"{_W}pPr/{_W}numPr")
+                if number is not None:
+                    identifier, level = number.find(_W + "numId"), number.find(_W + "ilvl")
+                    if identifier is not None:
+                        depth = 0 if level is None else int(level.get(_VAL))
+                        found[style_id] = (str(identifier.get(_VAL)), depth)
+                    break
+        return found
+
+
+def _visible(node: Element) -> Iterator[Element]:
+    """Yield the children of ``node`` as in the final view: deletions gone, one branch of alternatives."""
+    for child in node:
+        if child.tag in _REMOVED or not isinstance(child.tag, str):
+            continue
+        if child.tag == _MC + "AlternateContent":
+            branches = [branch for branch in child if isinstance(branch.tag, str)]
+            # Choice is what a modern Word shows; Fallback repeats it for older ones.
+            yield from _visible(branches[0]) if branches else ()
+        else:
+            yield child
+
+
+@dataclass
+class _Notes:
+    """The document's notes, and how many have been called so far."""
+
+    footnote: Element | None = None
+    endnote: Element | None = None
+    n_called: int = 0
+
+
+@dataclass
+class _Walk:
+    """One pass over a story (body, header, note), writing blocks in document order."""
+
+    part: Part
+    styles: _Styles
+    numbering: Numbering
+    notes: _Notes
+    out: PageWriter = field(default_factory=PageWriter)
+    _floating: list[str] = field(default_factory=list)
+    _noted: list[str] = field(default_factory=list)
+    _carried: str = ""
+    _field_codes: list[str] = field(default_factory=list)
+
+    def blocks(self, parent: Element) -> None:
+        """Write everything below ``parent``: paragraphs, tables, content controls."""
+        for child in _visible(parent):
+            if child.tag == _W + "p":
+                self._paragraph(child)
+            elif child.tag == _W + "tbl":
+                self._table(child)
+            elif child.tag in (_W + "sectPr", _W + "sdtPr", _W + "sdtEndPr"):
+                continue
+            else:
+                self.blocks(child)
+
+    def finish(self) -> None:
+        """Write what a last deleted paragraph mark left over."""
+        self.out.block(self._carried)
+        self._carried = ""
+
+    def lines(self, parent: Element) -> list[str]:
+        """Return the text below ``parent`` as lines, for cells, notes, text boxes and headers."""
+        inner = _Walk(self.part, self.styles, self.numbering, self.notes)
+        inner.blocks(parent)
+        inner.finish()
+        text = "\n".join(inner.out.texts())
+        return [line for line in text.split("\n") if line.strip()]
+
+    def _paragraph(self, paragraph: Element) -> None:
+        properties = paragraph.find(_W + "pPr")
+        style = _style_of(properties)
+        text = self._carried + self._inline(paragraph, self.styles.hides(style))
+        self._carried = ""
+        mark = properties.find(f"{_W}rPr") if properties is not None else None
+        if mark is not None and (mark.find(_W + "del") is not None or mark.find(_W + "moveFrom") is not None):
+            self._carried = text  # its end was deleted: it runs on into the next paragraph
+            return
+        own = _is_on(properties, "pageBreakBefore")
+        if (own if own is not None else self.styles.breaks_before(style)) and not self.out.at_top():
+            self.out.page_break()
+        label = self.numbering.label(properties, style)
+        self._write(text, label)
+        for box in self._floating:
+            self.out.block(box)
+        for note in self._noted:
+            self.out.block(note, item=True)
+        self._floating, self._noted = [], []
+        self._section_end(properties)
+
+    def _write(self, text: str, label: str) -> None:
+        piece = ""
+        for character in text + "\0":
+            if character not in (_BREAK, _RENDERED, "\0"):
+                piece += character
+                continue
+            if piece.strip():
+                self.out.block(label + piece.strip(" "), item=bool(label))
+                label = ""
+            piece = ""
+            if character == _BREAK:
+                self.out.page_break()
+            elif character == _RENDERED:
+                self.out.soft_page_break()
+
+    def _section_end(self, properties: Element) -> None:
+        section = properties.find(_W + "sectPr") if properties is not None else None
+        if section is None:
+            return
+        following = section.xpath("(following::w:sectPr)[1]/w:type/@w:val", namespaces={"w": _W[1:-1]})
+        if not following or following[0] in ("nextPage", "oddPage", "evenPage"):
+            self.out.page_break()
+
+    def _inline(self, node: Element, hidden: bool) -> str:
+        parts: list[str] = []
+        for child in _visible(node):
+            tag = child.tag.rpartition("}")[2] if child.tag.startswith((_W, _M)) else ""
+            if tag == "r":
+                parts.append(self._run(child, hidden))
+            elif tag == "hyperlink":
+                parts.append(self._link(child, hidden))
+            elif tag == "t" and child.tag.startswith(_M):
+                parts.append(child.text or "")
+            elif tag not in ("sdtPr", "sdtEndPr"):
+                parts.append(self._inline(child, hidden))
+        return "".join(parts)
+
+    def _link(self, link: Element, hidden: bool) -> str:
+        text = self._inline(link, hidden)
+        rel = self.part.rels.get(link.get(_R + "id")) if link.get(_R + "id") else None
+        target = rel.target_ref if rel is not None and rel.is_external else ""
+        if not text.strip() or not target.startswith(("http", "mailto:")) or target.strip("/") in text:
+            return text
+        return (
+            f"{text} ({target.removeprefix('mailto:')})"
+            if target.removeprefix("mailto:") not in text
+            else text
+        )
+
+    def _run(self, run: Element, hidden: bool) -> str:
+        properties = run.find(_W + "rPr")
+        vanished = _is_on(properties, "vanish")
+        if vanished is None:
+            style = properties.find(_W + "rStyle") if properties is not None else None
+            vanished = hidden or (style is not None and self.styles.hides(str(style.get(_VAL))))
+        return "".join(self._run_piece(child, vanished) for child in _visible(run))
+
+    def _run_piece(self, child: Element, hidden: bool) -> str:
+        tag = child.tag.rpartition("}")[2]
+        if tag in ("fldChar", "instrText"):
+            self._field(child, tag)
+            return ""
+        if tag == "lastRenderedPageBreak":
+            return _RENDERED
+        if hidden or self._in_page_number():
+            return ""
+        if tag == "t":
+            return child.text or ""
+        if tag == "br":
+            return _BREAK if child.get(_W + "type") == "page" else "\n"
+        if tag == "sym":
+            code = str(child.get(_W + "char") or "").upper()
+            return _SYMBOLS.get(code, "" if code.startswith(("F0", "E")) or not code else chr(int(code, 16)))
+        if tag in ("footnoteReference", "endnoteReference"):
+            return self._note(tag.removesuffix("Reference"), str(child.get(_W + "id")))
+        if tag in ("drawing", "pict", "object"):
+            self._drawing(child)
+            return ""
+        return _CHARACTERS.get(tag, "")
+
+    def _field(self, child: Element, tag: str) -> None:
+        """Follow complex fields, so that page numbers (which belong to no page's text) can be left out."""
+        if tag == "instrText":
+            if self._field_codes:
+                self._field_codes[-1] += child.text or ""
+            return
+        kind = child.get(_W + "fldCharType")
+        if kind == "begin":
+            self._field_codes.append("")
+        elif kind == "end" and self._field_codes:
+            self._field_codes.pop()
+
+    def _in_page_number(self) -> bool:
+        return any(
+            code.split()[:1] in (["PAGE"], ["NUMPAGES"], ["SECTIONPAGES"]) for code in self._field_codes
+        )
+
+    def _note(self, kind: str, identifier: str) -> str:
+        root = self.notes.footnote if kind == "footnote" else self.notes.endnote
+        for note in root if root is not None else ():
+            if note.get(_W + "id") == identifier:
+                self.notes.n_called += 1
+                mark = f"[^{self.notes.n_called}]"
+                self._noted.append(f"{mark}: " + " ".join(self.lines(note)))
+                return mark
+        return ""
+
+    def _drawing(self, drawing: Element) -> None:
+        boxes = [node for node in _within(drawing) if node.tag == _W + "txbxContent"]
+        for box in boxes:
+            self._floating.append("\n".join(self.lines(box)))
+        if not boxes:
+            for node in drawing.iter():
+                if (
+                    isinstance(node.tag, str)
+                    and node.tag.endswith("}docPr")
+                    and (text := (node.get("descr") or "").strip())
+                ):
+                    self._floating.append(text)
+
+    def _table(self, table: Element) -> None:
+        rows: list[list[str]] = []
+        for row in _rows(table):
+            cells: list[str] = []
+            for cell in _cells(row):
+                properties = cell.find(_W + "tcPr")
+                span = properties.find(_W + "gridSpan") if properties is not None else None
+                merge = properties.find(_W + "vMerge") if properties is not None else None
+                continued = merge is not None and merge.get(_VAL) != "restart"
+                cells.append("" if continued else cell_text(self.lines(cell)))
+                cells.extend([""] * (min(63, int(span.get(_VAL))) - 1 if span is not None else 0))
+            rows.append(cells)
+        self.out.block("\n".join(table_lines(rows)))
+
+
+def _within(node: Element) -> Iterator[Element]:
+    """Yield all visible descendants, not going into a text box: its own walk does."""
+    for child in _visible(node):
+        yield child
+        if child.tag != _W + "txbxContent":
+            yield from _within(child)
+
+
+def _rows(table: Element) -> Iterator[Element]:
+    for child in _visible(table):
+        if child.tag == _W + "tr":
+            properties = child.find(_W + "trPr")
+            if properties is None or properties.find(_W + "del") is None:
+                yield child
+        elif child.tag not in (_W + "tblPr", _W + "tblGrid", _W + "sdtPr"):
+            yield from _rows(child)
+
+
+def _cells(row: Element) -> Iterator[Element]:
+    for child in _visible(row):
+        if child.tag == _W + "tc":
+            yield child
+        elif child.tag not in (_W + "trPr", _W + "tblPrEx", _W + "sdtPr"):
+            yield from _cells(child)
+
+
+def _style_of(properties: Element) -> str:
+    style = properties.find(_W + "pStyle") if properties is not None else None
+    return "" if style is None else str(style.get(_VAL))
+
+
+def _frames(main: Part, body: Element, styles: _Styles, settings_type: str) -> tuple[list[str], list[str]]:
+    """Return the lines of the headers and of the footers that are shown, each once a document."""
+    settings = _related_root(main, settings_type)
+    even = _is_on(settings, "evenAndOddHeaders")
+    headers: dict[str, None] = {}
+    footers: dict[str, None] = {}
+    for section in body.iter(_W + "sectPr"):
+        shown = {"default": True, "first": bool(_is_on(section, "titlePg")), "even": bool(even)}
+        for reference in section:
+            lines = {_W + "headerReference": headers, _W + "footerReference": footers}.get(reference.tag)
+            if lines is None or not shown.get(str(reference.get(_W + "type")), False):
+                continue
+            rel = main.rels.get(reference.get(_R + "id"))
+            if rel is not None:
+                walk = _Walk(rel.target_part, styles, Numbering(None, {}), _Notes())
+                lines.update(dict.fromkeys(walk.lines(_root(rel.target_part))))
+    return list(headers), list(footers)
