@@ -1,0 +1,4 @@
+"""Which assets run together, over which ranges of keys, when, and on whose claim.
+
+What an asset does stands in ``assets``; what starts a job when something happens in ``sensors``.
+"""

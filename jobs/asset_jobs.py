@@ -1,0 +1,55 @@
+"""The jobs. A Dagster job holds one partitions definition, so ingestion is three of them, and one more."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import dagster as dg
+
+from assets.checks import CHECKS
+from assets.collections import PublishConfig, collections
+from assets.documents import chunks, pages, raw_documents
+from assets.embeddings import embeddings
+from assets.platform import platform
+
+__all__ = ["ASSETS", "EXECUTOR", "JOBS", "RESOURCES", "documents", "embed", "publish", "reindex", "resolved"]
+
+ASSETS = [raw_documents, pages, chunks, embeddings, collections]
+RESOURCES: dict[str, Any] = {"platform": platform}
+
+EXECUTOR = dg.in_process_executor
+"""A run is a process of its own already, and the library parses in a pool: a process a step only costs."""
+
+documents = dg.define_asset_job(
+    "documents",
+    selection=dg.AssetSelection.assets(raw_documents, pages, chunks),
+    description="Read, parse and cut the documents of these partitions.",
+)
+embed = dg.define_asset_job(
+    "embed",
+    selection=dg.AssetSelection.assets(embeddings),
+    description="Embed the chunks of a rectangle of documents and models.",
+)
+publish = dg.define_asset_job(
+    "publish",
+    selection=dg.AssetSelection.assets(collections),
+    description="Publish what changed of every collection for these models.",
+)
+reindex = dg.define_asset_job(
+    "reindex",
+    selection=dg.AssetSelection.assets(collections),
+    config=dg.RunConfig(ops={"collections": PublishConfig(rebuild=True)}),
+    description="Build every collection of these models from nothing, then publish it.",
+)
+
+JOBS = [documents, embed, publish, reindex]
+
+
+@cache
+def resolved(name: str) -> dg.JobDefinition:
+    """Return a job that can be executed in this process, without loading sensors and schedules."""
+    definitions = dg.Definitions(
+        assets=ASSETS, asset_checks=CHECKS, jobs=JOBS, resources=RESOURCES, executor=EXECUTOR
+    )
+    return definitions.resolve_job_def(name)
