@@ -11,7 +11,7 @@ import regex
 
 from rag_platform.types import Span
 
-__all__ = ["grapheme_boundaries", "sentences"]
+__all__ = ["grapheme_boundaries", "is_grapheme_boundary", "sentences"]
 
 # Clusters of older Unicode versions end after a halant, so they are joined where it binds the next letter.
 # Halant with ZWNJ binds nothing: श्रीमान्‌को may be cut before को.
@@ -51,6 +51,17 @@ def grapheme_boundaries(text: str) -> list[int]:
     [0, 3, 7, 8]
     """
     return [0, *(match.end() for match in _AKSHARA.finditer(text))]
+
+
+def is_grapheme_boundary(text: str, position: int) -> bool:
+    """Return whether the text may be cut at a position that follows a space, a mark or a letter.
+
+    Looks at the neighbours alone, so it is cheap on a long text; inside a sequence of emoji, whose unity
+    depends on its beginning, it may say True.
+    """
+    if position <= 0 or position >= len(text):
+        return True
+    return bool(_AKSHARA.match(text, position - 1).end() == position)
 
 
 def sentences(text: str) -> list[Span]:

@@ -1,0 +1,111 @@
+"""The family of chunkers, and how their spans become the chunks of a document.
+
+Spans only: a chunker never changes a character, and ``document.text[start:end]`` is the chunk.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import regex
+
+from rag_platform.chunking.recursive import RecursiveChunker
+from rag_platform.errors import UnknownName
+from rag_platform.protocols import Chunker, Tokenizer
+from rag_platform.text.language import detect_language
+from rag_platform.types import Chunk, Document, Kind, Span, chunk_id
+
+__all__ = ["CHUNKERS", "DEFAULT_OVERLAP_RATIO", "DEFAULT_SIZE", "chunk_document", "load_chunker"]
+
+DEFAULT_SIZE = 256
+DEFAULT_OVERLAP_RATIO = 0.15
+
+_TABLE_ROW = regex.compile(r"(?m)^[^\S\n]*\|.*\|[^\S\n]*$")
+_TABLE_SHARE = 0.8
+"""From this share of its characters in table rows on, a chunk is a table, possibly with its caption."""
+
+
+class _MakeChunker(Protocol):
+    def __call__(self, tokenizer: Tokenizer, *, size: int, overlap_ratio: float) -> Chunker: ...
+
+
+CHUNKERS: dict[str, _MakeChunker] = {"recursive": RecursiveChunker}
+
+
+def load_chunker(
+    name: str,
+    *,
+    tokenizer: Tokenizer,
+    size: int = DEFAULT_SIZE,
+    overlap_ratio: float = DEFAULT_OVERLAP_RATIO,
+) -> Chunker:
+    """Return the chunker of that name.
+
+    Args:
+        name: A key of ``CHUNKERS``.
+        tokenizer: Counts the size.
+        size: Tokens of a chunk at most.
+        overlap_ratio: Share of ``size`` that a chunk may repeat of the one before.
+
+    Raises:
+        UnknownName: The table has none of that name.
+        InvalidSetting: A size or ratio that cannot work.
+    """
+    if name not in CHUNKERS:
+        raise UnknownName("chunker", name, CHUNKERS)
+    return CHUNKERS[name](tokenizer, size=size, overlap_ratio=overlap_ratio)
+
+
+def chunk_document(document: Document, chunker: Chunker, tokenizer: Tokenizer) -> list[Chunk]:
+    """Return the chunks of a document in order, every field filled; empty for a document without text."""
+    spans = chunker.split(document.text)
+    return list(_chunks(document, chunker.recipe, tokenizer, spans))
+
+
+def _chunks(document: Document, recipe: str, tokenizer: Tokenizer, spans: Sequence[Span]) -> Iterator[Chunk]:
+    identity, sha256 = document.document_id, document.content_sha256
+    pages, ends = _PageFinder(document), [0, *(span.end for span in spans)]
+    for ordinal, span in enumerate(spans):
+        text = document.text[span.start : span.end]
+        yield Chunk(
+            chunk_id=chunk_id(identity, sha256, recipe, span.start, span.end),
+            document_id=identity,
+            collection=document.collection,
+            source=document.source,
+            content_sha256=sha256,
+            ordinal=ordinal,
+            text=text,
+            start=span.start,
+            end=span.end,
+            page_first=pages.first(span),
+            page_last=pages.last(span),
+            token_count=tokenizer.count(text),
+            overlap=max(0, ends[ordinal] - span.start),
+            kind=_kind(text),
+            language=detect_language(text),
+        )
+
+
+class _PageFinder:
+    """Finds the pages of a span by position, so that equal text on two pages is told apart."""
+
+    def __init__(self, document: Document) -> None:
+        self._numbers = [page.page_no for page in document.pages]
+        self._starts = [span.start for span in document.page_spans]
+        self._ends = [span.end for span in document.page_spans]
+
+    def first(self, span: Span) -> int:
+        """Return the number of the first page that holds a character of the span."""
+        return self._numbers[bisect_right(self._ends, span.start)]
+
+    def last(self, span: Span) -> int:
+        """Return the number of the last page that holds a character of the span."""
+        return self._numbers[bisect_left(self._starts, span.end) - 1]
+
+
+def _kind(text: str) -> Kind:
+    in_rows = sum(len(row) for row in _TABLE_ROW.findall(text))
+    in_lines = sum(len(line) for line in text.splitlines() if line.strip())
+    return "table" if in_rows >= _TABLE_SHARE * in_lines else "text"
