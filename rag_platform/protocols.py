@@ -19,6 +19,7 @@ __all__ = [
     "Index",
     "Manifest",
     "PointBatch",
+    "PointLoader",
     "StoredPoint",
     "Tokenizer",
 ]

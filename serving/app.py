@@ -34,7 +34,7 @@ from serving.schemas import (
     SearchRequest,
 )
 
-__all__ = ["Service", "create_app"]
+__all__ = ["Service", "collections", "create_app", "healthz", "readyz", "router", "search"]
 
 _log = logging.getLogger(__name__)
 
