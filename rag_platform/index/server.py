@@ -182,7 +182,9 @@ class ServerReader:
         from qdrant_client import models
 
         check_vector(self._manifest, vector.shape)
-        params = models.SearchParams(hnsw_ef=max(self._hnsw_ef, limit))
+        # The engine in memory is exact, and warns of parameters.
+        wide = models.SearchParams(hnsw_ef=max(self._hnsw_ef, limit))
+        params = None if _is_local(self._client) else wide
         with server_errors(self._client, "search", self._manifest.address):
             found = self._client.query_points(
                 self._manifest.address,

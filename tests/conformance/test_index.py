@@ -1,0 +1,309 @@
+"""Every index through one suite; the exact one is the oracle of what search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from points import COLLECTION, DIM, MODEL, Corpus, chunks_of, stored, vector_of
+from qdrant_client import QdrantClient
+
+from rag_platform.errors import DimensionMismatch, NotPublished, StorageError
+from rag_platform.index import lexical
+from rag_platform.index.edge import EdgeIndex
+from rag_platform.index.exact import ExactIndex
+from rag_platform.index.qdrant import QdrantIndex
+from rag_platform.protocols import Index, PointBatch
+from rag_platform.types import Scored, document_id
+
+MAKERS: dict[str, Callable[[Path], Index]] = {
+    "edge": EdgeIndex,
+    "qdrant": lambda root: QdrantIndex(QdrantClient(":memory:"), root),
+    "exact": lambda root: ExactIndex(),
+}
+
+TEXTS = {
+    "कर.txt": ["सम्पत्ति कर असारभित्र तिर्नुहोस्।", "ढिला तिरे दश प्रतिशत जरिवाना लाग्छ।"],
+    "विद्यालय/भर्ना.md": ["कक्षा एकको भर्ना वैशाखमा खुल्छ।"],
+    "health.txt": ["Boil water before drinking.", "Wash your hands with soap.", "Rest well."],
+    "संविधान.pdf": ["नेपालको संविधान २०७२ असोज ३ गते जारी भयो।", "संविधानले मौलिक हकको ग्यारेन्टी गर्छ।"],
+    "खाली.txt": [],
+}
+
+
+@pytest.fixture(params=MAKERS)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Index:
+    return MAKERS[request.param](tmp_path / "collections")
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    return Corpus(TEXTS)
+
+
+def test_nothing_is_published_at_first(index: Index) -> None:
+    assert index.current(COLLECTION, MODEL) is None
+    assert index.version(COLLECTION, MODEL) is None
+    assert index.published() == []
+    with pytest.raises(NotPublished, match="nepali_docs"):
+        index.open(COLLECTION, MODEL)
+
+
+def test_a_generation_holds_exactly_the_documents(index: Index, corpus: Corpus) -> None:
+    manifest = corpus.publish(index)
+    assert (manifest.collection, manifest.model, manifest.generation) == (COLLECTION, MODEL, 1)
+    assert (manifest.points, manifest.dim, manifest.recipe) == (8, DIM, "r1")
+    assert manifest.documents == corpus.documents
+    assert index.current(COLLECTION, MODEL) == manifest
+    assert index.published() == [manifest]
+    assert sorted(corpus.loaded) == sorted(corpus.documents)
+
+    reader = index.open(COLLECTION, MODEL)
+    points = list(reader.points())
+    assert reader.manifest == manifest
+    assert reader.count() == 8
+    assert [point.chunk.chunk_id for point in points] == sorted(corpus.expected)
+    assert {point.chunk.chunk_id: point.chunk for point in points} == corpus.expected
+    for point in points:
+        np.testing.assert_allclose(point.vector, vector_of(point.chunk.chunk_id), atol=1e-6)
+
+
+def test_publishing_the_same_again_does_nothing(index: Index, corpus: Corpus) -> None:
+    first, version = corpus.publish(index), index.version(COLLECTION, MODEL)
+    assert corpus.publish(index) == first
+    assert corpus.loaded == []
+    assert index.version(COLLECTION, MODEL) == version
+
+
+def test_a_changed_document_touches_its_own_points_only(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    before = stored(index.open(COLLECTION, MODEL))
+    version = index.version(COLLECTION, MODEL)
+    old = {one.chunk_id for one in chunks_of("कर.txt", TEXTS["कर.txt"])}
+    corpus.put("कर.txt", ["सम्पत्ति कर पुसभित्र तिर्नुहोस्।"])
+    manifest = corpus.publish(index)
+
+    assert (manifest.generation, manifest.points) == (2, 7)
+    assert corpus.loaded == [document_id(COLLECTION, "कर.txt")]
+    after = stored(index.open(COLLECTION, MODEL))
+    assert before.keys() - after.keys() == old
+    assert len(after.keys() - before.keys()) == 1
+    assert all(after[key] == before[key] for key in after.keys() & before.keys())
+    assert index.version(COLLECTION, MODEL) != version
+
+
+def test_deleted_and_renamed_documents(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    corpus.remove("health.txt")
+    corpus.remove("संविधान.pdf")
+    corpus.put("ऐन/संविधान.pdf", TEXTS["संविधान.pdf"])
+    assert corpus.publish(index).points == 5
+    reader = index.open(COLLECTION, MODEL)
+    assert {point.chunk.chunk_id: point.chunk for point in reader.points()} == corpus.expected
+    assert {point.chunk.source for point in reader.points()} == {
+        "कर.txt",
+        "विद्यालय/भर्ना.md",
+        "ऐन/संविधान.pdf",
+    }
+    assert reader.lexical("soap hands", limit=10) == []
+
+
+def test_an_empty_collection_is_published_and_emptied(index: Index, corpus: Corpus) -> None:
+    assert Corpus().publish(index).points == 0
+    empty = index.open(COLLECTION, MODEL)
+    assert empty.count() == 0
+    assert list(empty.points()) == []
+    assert empty.dense(np.ones(DIM, np.float32), limit=5) == []
+    assert empty.lexical("संविधान", limit=5) == []
+    assert empty.fetch(["00000000-0000-0000-0000-000000000000"]) == {}
+
+    assert corpus.publish(index).points == 8
+    assert Corpus().publish(index).points == 0
+    assert index.open(COLLECTION, MODEL).count() == 0
+    assert Corpus().publish(index).generation == 3
+
+
+def test_chunks_without_a_term_are_stored(index: Index) -> None:
+    corpus = Corpus({"चिन्ह.txt": ["—!?", "***"]})
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    assert {point.chunk.chunk_id: point.chunk for point in reader.points()} == corpus.expected
+    assert reader.lexical("संविधान", limit=5) == []
+    assert reader.lexical("—!?", limit=5) == []
+    assert len(reader.dense(np.ones(DIM, np.float32), limit=5)) == 2
+
+
+def test_a_rebuild_equals_the_changes(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    corpus.put("कर.txt", ["कर छुट छ।", "दर्ता गर्नुहोस्।", "धन्यवाद।"])
+    corpus.remove("health.txt")
+    corpus.publish(index)
+    corpus.put("नयाँ.txt", ["नयाँ सूचना।"])
+    corpus.publish(index)
+    changed = stored(index.open(COLLECTION, MODEL))
+    manifest = corpus.publish(index, rebuild=True)
+    assert manifest.generation == 4
+    assert sorted(corpus.loaded) == sorted(corpus.documents)
+    assert stored(index.open(COLLECTION, MODEL)) == changed
+
+
+def test_another_recipe_builds_everything_anew(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index, recipe="r1")
+    manifest = corpus.publish(index, recipe="r2")
+    assert (manifest.generation, manifest.recipe) == (2, "r2")
+    assert sorted(corpus.loaded) == sorted(corpus.documents)
+
+
+@pytest.mark.parametrize("engine", ["edge", "qdrant"])  # the exact one meets one analyzer only
+def test_another_analyzer_builds_everything_anew(
+    engine: str, tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = MAKERS[engine](tmp_path)
+    corpus.publish(index)
+    monkeypatch.setattr(lexical, "RECIPE", "another analyzer")
+    seen = index.current(COLLECTION, MODEL)
+    assert seen is not None
+    assert seen.recipe != "r1"
+    assert corpus.publish(index).generation == 2
+    assert sorted(corpus.loaded) == sorted(corpus.documents)
+    assert corpus.publish(index).generation == 2
+
+
+def test_an_open_reader_keeps_its_generation(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    before = stored(reader)
+    corpus.remove("health.txt")
+    corpus.put("कर.txt", ["कर छुट छ।"])
+    corpus.publish(index)
+    assert stored(reader) == before
+    assert reader.count() == reader.manifest.points == 8
+    assert len(reader.lexical("soap", limit=5)) == 1
+    assert index.open(COLLECTION, MODEL).lexical("soap", limit=5) == []
+
+
+def test_collections_and_models_are_apart(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    other = Corpus({"notes.txt": ["मेरो टिपोट"]}, collection="टिपोट")
+    other.publish(index)
+    index.publish(COLLECTION, "hashing", dim=DIM, recipe="h", documents=corpus.documents, load=corpus.load)
+    assert [(one.collection, one.model, one.points) for one in index.published()] == [
+        (COLLECTION, "hashing", 8),
+        (COLLECTION, MODEL, 8),
+        ("टिपोट", MODEL, 1),
+    ]
+    assert index.open("टिपोट", MODEL).count() == 1
+
+
+def test_fetch_returns_what_is_there(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    some = sorted(corpus.expected)[2:5]
+    absent = "00000000-0000-0000-0000-000000000000"
+    assert reader.fetch([*some, absent]) == {key: corpus.expected[key] for key in some}
+    assert reader.fetch([]) == {}
+
+
+def test_limits(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    query = vector_of("00000000-0000-0000-0000-000000000007")
+    assert len(reader.dense(query, limit=3)) == 3
+    everything = reader.dense(query, limit=100)
+    assert len({scored.chunk_id for scored in everything}) == 8
+    assert [scored.score for scored in everything] == sorted((s.score for s in everything), reverse=True)
+    assert len(reader.lexical("संविधान कर soap", limit=2)) == 2
+    found = reader.lexical("संविधान कर soap", limit=100)
+    assert len(found) == 4
+    assert all(scored.score > 0 for scored in found)
+    assert reader.lexical("अनुपस्थितशब्द", limit=100) == []
+
+
+def test_other_sizes_are_refused(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    before = stored(index.open(COLLECTION, MODEL))
+    with pytest.raises(DimensionMismatch, match=r"size 8 .* size 4"):
+        index.publish(COLLECTION, MODEL, dim=4, recipe="r1", documents={"a": "1"}, load=corpus.load)
+    with pytest.raises(DimensionMismatch, match="size 8"):
+        index.open(COLLECTION, MODEL).dense(np.ones(4, np.float32), limit=1)
+    corpus.put("नयाँ.txt", ["नयाँ सूचना।"])
+    with pytest.raises(DimensionMismatch, match="expected"):
+        index.publish(
+            COLLECTION,
+            MODEL,
+            dim=DIM,
+            recipe="r1",
+            documents=corpus.documents,
+            load=lambda ids: [PointBatch(corpus.chunks[ids[0]], np.ones((1, 4), np.float32))],
+        )
+    assert stored(index.open(COLLECTION, MODEL)) == before
+
+
+def test_a_failing_loader_leaves_the_old_generation(index: Index, corpus: Corpus) -> None:
+    first = corpus.publish(index)
+    before = stored(index.open(COLLECTION, MODEL))
+    corpus.put("नयाँ.txt", ["एक", "दुई"])
+
+    def broken(document_ids: Sequence[str]) -> Iterator[PointBatch]:
+        yield from list(corpus.load(document_ids))[:1]
+        raise StorageError("the table is damaged")
+
+    with pytest.raises(StorageError, match="the table is damaged"):
+        index.publish(COLLECTION, MODEL, dim=DIM, recipe="r1", documents=corpus.documents, load=broken)
+    assert index.current(COLLECTION, MODEL) == first
+    assert stored(index.open(COLLECTION, MODEL)) == before
+    assert corpus.publish(index).points == 10
+
+
+def test_a_chunk_that_comes_twice_is_not_published(index: Index, corpus: Corpus) -> None:
+    with pytest.raises(StorageError, match="nothing was published"):
+        index.publish(
+            COLLECTION,
+            MODEL,
+            dim=DIM,
+            recipe="r1",
+            documents=corpus.documents,
+            load=lambda ids: [*corpus.load(ids), *corpus.load(ids[-1:] + ids[:-1])],
+        )
+    assert index.current(COLLECTION, MODEL) is None
+
+
+def test_a_document_nobody_asked_for_is_a_fault(index: Index, corpus: Corpus) -> None:
+    stranger = chunks_of("other.txt", ["x"])
+    batch = PointBatch(stranger, vector_of(stranger[0].chunk_id)[None])
+    with pytest.raises(ValueError, match="not asked for"):
+        index.publish(
+            COLLECTION, MODEL, dim=DIM, recipe="r1", documents=corpus.documents, load=lambda ids: [batch]
+        )
+
+
+@pytest.mark.parametrize("engine", ["edge", "qdrant"])
+def test_search_equals_the_exact_one(engine: str, tmp_path: Path) -> None:
+    # Twenty documents of exactly the constant average length: then all BM25 forms agree.
+    rng = np.random.default_rng(7)
+    words = ["कर", "भर्ना", "सूचना", "संविधान", "हक", "वडा", "नगर", "बजेट", "पानी", "बाटो", "नदी", "हिमाल"]
+    share = 1 / np.arange(1, len(words) + 1)
+    texts = {
+        f"{n}.txt": [" ".join(rng.choice(words, int(lexical.AVERAGE_LENGTH), p=share / share.sum()))]
+        for n in range(20)
+    }
+    corpus, index, exact = Corpus(texts), MAKERS[engine](tmp_path), ExactIndex()
+    corpus.publish(index)
+    corpus.put("5.txt", ["हिमाल " * int(lexical.AVERAGE_LENGTH)])
+    corpus.publish(index)
+    corpus.publish(exact)
+    reader, oracle = index.open(COLLECTION, MODEL), exact.open(COLLECTION, MODEL)
+    for n in range(10):
+        query = vector_of(f"00000000-0000-0000-0000-00000000001{n}")
+        _assert_same(reader.dense(query, limit=20), oracle.dense(query, limit=20))
+        text = " ".join(rng.choice(words, 3))
+        _assert_same(reader.lexical(text, limit=20), oracle.lexical(text, limit=20))
+
+
+def _assert_same(found: list[Scored], expected: list[Scored]) -> None:
+    scores = {one.chunk_id: one.score for one in expected}
+    assert {one.chunk_id for one in found} == scores.keys()
+    assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)
+    assert [scores[one.chunk_id] for one in found] == pytest.approx([one.score for one in found], abs=1e-5)

@@ -1,0 +1,78 @@
+"""BM25 weights: values by hand, the same dimensions in every process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_platform.index import lexical
+from rag_platform.index.lexical import AVERAGE_LENGTH, RECIPE, document_weights, query_weights
+from rag_platform.text import analyze
+
+KAR, PANI = 459459443, 1822279291
+"""blake2b of the terms कर and पानी, 4 bytes, big-endian."""
+
+
+def test_weights_by_hand() -> None:
+    weights = document_weights("कर कर पानी")
+    damping = 1.2 * (1 - 0.75 + 0.75 * 3 / AVERAGE_LENGTH)
+    expected = {KAR: 2 / (2 + damping), PANI: 1 / (1 + damping)}
+    assert dict(zip(weights.indices, weights.values, strict=True)) == pytest.approx(expected)
+
+
+def test_a_query_counts_its_terms() -> None:
+    weights = query_weights("कर, पानी र कर")
+    found = dict(zip(weights.indices, weights.values, strict=True))
+    assert (found[KAR], found[PANI]) == (2.0, 1.0)
+
+
+def test_inflected_words_meet_their_stem() -> None:
+    assert set(query_weights("संविधान").indices) <= set(document_weights("संविधानले भन्छ").indices)
+
+
+def test_no_terms() -> None:
+    assert document_weights("—!?").indices == []
+    assert query_weights("").values == []
+
+
+def test_terms_that_share_a_dimension_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "_term_index", lambda term: 5)
+    weights = document_weights("कर पानी")
+    damping = 1.2 * (1 - 0.75 + 0.75 * 2 / AVERAGE_LENGTH)
+    assert (weights.indices, weights.values) == ([5], pytest.approx([2 / (2 + damping)]))
+
+
+def test_dimensions_are_the_same_in_every_process() -> None:
+    code = "from rag_platform.index.lexical import query_weights; print(query_weights('कर पानी').indices)"
+    printed = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    ).stdout
+    assert printed.strip() == str(query_weights("कर पानी").indices)
+
+
+@given(st.text())
+def test_vectors_are_what_the_engine_takes(text: str) -> None:
+    for weights in (document_weights(text), query_weights(text)):
+        assert weights.indices == sorted(set(weights.indices))
+        assert all(0 <= index < 2**32 for index in weights.indices)
+        assert all(value > 0 for value in weights.values)
+    assert all(value < 1 for value in document_weights(text).values)
+    assert (
+        sum(query_weights(text).values)
+        == len(analyze.analyze(text))
+        == Counter(analyze.analyze(text)).total()
+    )
+
+
+def test_the_recipe_names_all_that_decides_a_weight() -> None:
+    assert analyze.RECIPE in RECIPE
+    assert all(str(value) in RECIPE for value in (lexical.K1, lexical.B, AVERAGE_LENGTH))

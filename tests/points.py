@@ -1,0 +1,85 @@
+"""A corpus of chunks with vectors, as the embeddings tables would give them to an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from uuid import UUID
+
+import numpy as np
+
+from rag_platform.protocols import CollectionReader, FloatArray, Index, Manifest, PointBatch
+from rag_platform.types import Chunk, chunk_id, document_id, fingerprint
+
+COLLECTION, MODEL, DIM = "nepali_docs", "intfloat/multilingual-e5-small", 8
+
+Points = dict[str, tuple[Chunk, bytes]]
+
+
+def vector_of(key: str, dim: int = DIM) -> FloatArray:
+    """Return a unit vector that depends on the chunk id only."""
+    values = np.random.default_rng(UUID(key).int).normal(size=dim)
+    return (values / np.linalg.norm(values)).astype(np.float32)
+
+
+def chunks_of(source: str, texts: Sequence[str], collection: str = COLLECTION) -> list[Chunk]:
+    """Return chunks as they are cut from a document; other texts are another version of it."""
+    document, version = document_id(collection, source), fingerprint(*texts)
+    chunks, start = [], 0
+    for ordinal, text in enumerate(texts):
+        end = start + len(text)
+        key = chunk_id(document, version, "recipe", start, end)
+        place = (ordinal, text, start, end, ordinal + 1, ordinal + 1, len(text.split()), 0)
+        chunks.append(Chunk(key, document, collection, source, version, *place, kind="text", language="ne"))
+        start = end + 1
+    return chunks
+
+
+class Corpus:
+    """The live documents; ``loaded`` lists what an index asked for, in order."""
+
+    def __init__(
+        self, texts: Mapping[str, Sequence[str]] | None = None, *, collection: str = COLLECTION
+    ) -> None:
+        self.collection = collection
+        self.chunks: dict[str, list[Chunk]] = {}
+        self.loaded: list[str] = []
+        for source, some in (texts or {}).items():
+            self.put(source, some)
+
+    def put(self, source: str, texts: Sequence[str]) -> None:
+        self.chunks[document_id(self.collection, source)] = chunks_of(source, texts, self.collection)
+
+    def remove(self, source: str) -> None:
+        del self.chunks[document_id(self.collection, source)]
+
+    @property
+    def documents(self) -> dict[str, str]:
+        return {key: fingerprint([one.chunk_id for one in chunks]) for key, chunks in self.chunks.items()}
+
+    def load(self, document_ids: Sequence[str]) -> Iterator[PointBatch]:
+        self.loaded += document_ids
+        for key in document_ids:
+            for chunk in self.chunks[key]:
+                yield PointBatch([chunk], vector_of(chunk.chunk_id)[None])
+
+    def publish(self, index: Index, *, recipe: str = "r1", rebuild: bool = False) -> Manifest:
+        """Publish, and forget what was loaded before."""
+        self.loaded = []
+        return index.publish(
+            self.collection,
+            MODEL,
+            dim=DIM,
+            recipe=recipe,
+            documents=self.documents,
+            load=self.load,
+            rebuild=rebuild,
+        )
+
+    @property
+    def expected(self) -> dict[str, Chunk]:
+        return {one.chunk_id: one for chunks in self.chunks.values() for one in chunks}
+
+
+def stored(reader: CollectionReader) -> Points:
+    """Return ids, payloads and vectors of all points, in the order the reader yields them."""
+    return {point.chunk.chunk_id: (point.chunk, point.vector.tobytes()) for point in reader.points()}
