@@ -52,7 +52,9 @@ def read_odt(path: Path, options: ParseOptions) -> ParsedFile:
     headers, footers = _frames(document, styles)
     for line in headers:
         walk.out.block(line, item=True)
-    walk.blocks(document.text)
+    # odfpy's own ``document.text`` stays empty when the file is pretty-printed.
+    for story in _children(document.body, (_OFFICE, "text")):
+        walk.blocks(story)
     for line in footers:
         walk.out.block(line, item=True)
     return ParsedFile(markup_pages(walk.out.texts()), _metadata(document))

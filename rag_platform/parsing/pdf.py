@@ -10,12 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rag_platform.errors import EncryptedFile, ParseError, RagError
 from rag_platform.parsing import ocr
 from rag_platform.parsing.layout import paragraphs
-from rag_platform.parsing.pdf_layer import by_font, layer_lines
+from rag_platform.parsing.pdf_layer import by_font, layer_lines, text_flags
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters, suspicion
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, stated
 from rag_platform.types import Page
@@ -68,11 +66,11 @@ def _refuse_truncated(document: pymupdf.Document) -> None:
     for number in range(document.page_count):
         try:
             page = document.load_page(number)
-            text = page.get_text()
+            text = page.get_text(flags=text_flags())
             lost = not text.strip() and not page.get_contents()
         except RuntimeError:
             lost, text = True, ""
-        garbled = sum(c < " " and c not in "\n\t\r" for c in text)
+        garbled = sum((c < " " and c not in "\n\t\r") or c == "\ufffd" for c in text)
         if lost or garbled > max(2, len(text) // 50):
             raise ParseError(
                 f"the PDF is damaged or truncated (page {number + 1} of {document.page_count} lost its "
@@ -151,10 +149,13 @@ def _render(page: pymupdf.Page, dpi: int) -> pymupdf.Pixmap:
 
 def _has_ink(picture: pymupdf.Pixmap) -> bool:
     """Say whether anything stands out from the paper, dust and scanner noise aside."""
-    grey = np.frombuffer(picture.samples_mv, dtype=np.uint8)
-    paper = int(np.bincount(grey, minlength=256).argmax())
-    inked = np.count_nonzero((grey < paper - _INK_CONTRAST) | (grey > paper + _INK_CONTRAST))
-    return bool(inked > _MIN_INK * grey.size)
+    from PIL import Image
+
+    size = (picture.width, picture.height)
+    shades = Image.frombuffer("L", size, picture.samples_mv, "raw", "L", picture.stride, 1).histogram()
+    paper = shades.index(max(shades))
+    inked = sum(n for shade, n in enumerate(shades) if abs(shade - paper) > _INK_CONTRAST)
+    return inked > _MIN_INK * sum(shades)
 
 
 def _ocr(picture: pymupdf.Pixmap, options: ParseOptions) -> ocr.OcrResult:
