@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from rag_platform.errors import MissingDependency, ParseError
 from rag_platform.parsing.layout import Line, paragraphs
@@ -68,7 +68,7 @@ def _tesseract() -> ModuleType:
     from pytesseract import pytesseract
 
     pytesseract.environ = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-    return pytesseract
+    return cast(ModuleType, pytesseract)
 
 
 def require_languages(languages: str) -> str:

@@ -130,10 +130,7 @@ def _rows(page: pymupdf.Page) -> Iterator[_Row]:
                 box=list(raw["bbox"]),
             )
             upright = abs(raw["dir"][1]) < 0.01 and raw["dir"][0] > 0
-            near = held is not None and abs(held.baseline - row.baseline) < _SAME_LINE * max(
-                held.size, row.size
-            )
-            if held is not None and not (upright and near):
+            if held is not None and not (upright and _near(held, row)):
                 yield held
                 held = None
             held = held or row
@@ -143,6 +140,10 @@ def _rows(page: pymupdf.Page) -> Iterator[_Row]:
                 held = None
     if held is not None:
         yield held
+
+
+def _near(held: _Row, row: _Row) -> bool:
+    return abs(held.baseline - row.baseline) < _SAME_LINE * max(held.size, row.size)
 
 
 def _text(row: _Row, glyphs: _Glyphs) -> str:
@@ -166,7 +167,7 @@ def _words(row: _Row, glyphs: _Glyphs) -> tuple[list[_Word], list[float]]:
     fresh, spaced = True, False
     for span in row.spans:
         fresh = fresh or bool(words and span["chars"] and _jumps(words[-1], span["chars"][0], row))
-        for char in span["chars"]:
+        for char in _without_echoes(span["chars"]):
             text, (x0, _, x1, _) = char["c"], char["bbox"]
             if text.isspace() and text != "\u00a0":
                 fresh = spaced = True
@@ -179,6 +180,19 @@ def _words(row: _Row, glyphs: _Glyphs) -> tuple[list[_Word], list[float]]:
                 words[-1].text += text
                 words[-1].x1 = max(words[-1].x1, x1)
     return words, spaces
+
+
+def _without_echoes(chars: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Drop letters that MuPDF writes twice where a word's stated text (ActualText) overlaps a glyph's own.
+
+    Both copies have no width and stand on one spot, and no syllable holds a letter twice without a halant.
+    """
+    before = None
+    for char in chars:
+        at = (char["c"], char["bbox"][0], char["bbox"][2])
+        if not (at == before and at[1] == at[2] and at[0].isalpha()):
+            yield char
+        before = at
 
 
 def _jumps(word: _Word, char: dict[str, Any], row: _Row) -> bool:
