@@ -44,8 +44,8 @@ _SEPARATORS: tuple[Callable[[str], list[int]], ...] = (
 )
 """Coarse to fine; what no separator makes small enough is cut between graphemes."""
 
-_BLOCK = 32
-"""Graphemes of a piece where no separator helps."""
+_PIECES_A_CHUNK = 8
+"""Where no separator helps, pieces are so much smaller than a chunk, at one token a grapheme."""
 _WORD_BACKWARDS = regex.compile(r"(?r)\S+")
 _ROW_BEFORE = regex.compile(r"[^\S\n]*\|")
 
@@ -113,8 +113,9 @@ class RecursiveChunker:
         Small, because a tokenizer takes long over long words: each part of the text is counted once.
         """
         bounds = [start + bound for bound in grapheme_boundaries(text[start:end])]
-        for first in range(0, len(bounds) - 1, _BLOCK):
-            yield from self._fitting_pieces(text, bounds[first : first + _BLOCK + 1])
+        n_graphemes = max(1, (self.size - self.overlap) // _PIECES_A_CHUNK)
+        for first in range(0, len(bounds) - 1, n_graphemes):
+            yield from self._fitting_pieces(text, bounds[first : first + n_graphemes + 1])
 
     def _fitting_pieces(self, text: str, bounds: Sequence[int]) -> Iterator[_Piece]:
         """Halve the text between the bounds until each piece fits and leaves room for the overlap."""
@@ -162,9 +163,8 @@ class RecursiveChunker:
         words = [at for at, _ in fitting if not _is_inside_row(chunk, at)]
         if whole or words:
             return previous.start + min(whole or words)
-        if (
-            not fitting and default == previous.end
-        ):  # the cut is inside a word, so the overlap may begin there
+        is_inside_word = not fitting and default == previous.end
+        if is_inside_word:
             return previous.start + self._fitting_start(chunk, budget)
         return default
 
@@ -180,8 +180,7 @@ class RecursiveChunker:
 
     def _fitting_start(self, chunk: str, budget: int) -> int:
         """Return the first grapheme boundary such that the rest has at most ``budget`` tokens."""
-        base = max(0, len(chunk) - _BLOCK * budget)
-        starts = [base + bound for bound in grapheme_boundaries(chunk[base:])[-2:0:-1]]
+        starts = grapheme_boundaries(chunk)[-2:0:-1]
         step = 1
         while step < len(starts) and self._tokenizer.count(chunk[starts[step] :]) <= budget:
             step *= 2
@@ -199,7 +198,8 @@ def _trimmed(text: str, start: int, end: int) -> Span:
     """Return the span without spaces around it, but for one that carries a mark."""
     piece = text[start:end]
     first, last = start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
-    return Span(
-        first if is_grapheme_boundary(text, first) else first - 1,
-        last if is_grapheme_boundary(text, last) else last + 1,
-    )
+    if first > start and not is_grapheme_boundary(text, first):
+        first -= 1
+    if last < end and not is_grapheme_boundary(text, last):
+        last += 1
+    return Span(first, last)

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_platform.text.analyze import RECIPE, analyze
+from rag_platform.text.normalize import search_key
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ["संविधान", "संविधानले", "संविधानको", "संविधानमा", "संविधानसम्बन्धी"],
+        ["बजेट", "बजेटमा", "बजेटको", "बजेटबाट"],
+        ["सरकार", "सरकारले", "सरकारलाई", "सरकारसँग", "सरकारबाट"],
+        ["विद्यालय", "विद्यालयहरू", "विद्यालयहरूमा", "विद्यालयहरुको"],
+        ["विद्यार्थी", "विद्यार्थीहरूलाई"],
+        ["बीमा", "बीमाको", "बीमामा"],  # the ending मा of बीमा is none
+        ["साथी", "साथीले"],
+        ["सङ्घ", "संघ", "संघको", "सङ्घमा"],
+        ["गाउँ", "गाउं", "गाउँमा"],
+        ["schools", "School"],
+    ],
+)
+def test_forms_of_a_word_share_one_term(forms: list[str]) -> None:
+    terms = {tuple(analyze(form)) for form in forms}
+    assert len(terms) == 1
+    assert len(terms.pop()) == 1
+
+
+def test_different_words_stay_apart() -> None:
+    words = ["शिक्षा", "शाखा", "कि", "का", "के", "बीमा", "सीमा", "संविधान", "विधान", "m²", "m2"]
+    assert len({tuple(analyze(word)) for word in words}) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("नियमावली प्रतिशत गाउँपालिका", 3),  # vowel signs cut no word
+        ("हरू को मा", 3),  # nothing but endings: still findable
+        ("।? - | \n", 0),
+        ("", 0),
+    ],
+)
+def test_the_number_of_terms(text: str, terms: int) -> None:
+    assert len(analyze(text)) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("१,२३,४५६", ["123456"]),
+        ("12,345,678.90", ["12345678", "90"]),
+        ("१,२,३", ["1", "2", "3"]),
+        ("२०८१/८२", ["2081", "82"]),
+        ("२०८१को", ["2081", "को"]),
+        ("H2O COVID-19", ["h2o", "covid", "19"]),
+        ("₹१२ ½", ["12", "½"]),
+    ],
+)
+def test_numbers(text: str, terms: list[str]) -> None:
+    assert analyze(text) == terms
+
+
+@given(st.text() | st.text(alphabet="कलमनेपािेर्ँंः़्\u200d\u200cहरू०१,ABs ।", max_size=40))
+def test_terms_depend_on_the_search_key_alone_and_are_never_empty(text: str) -> None:
+    terms = analyze(text)
+    assert terms == analyze(search_key(text))
+    assert all(terms)
+
+
+def test_threads_get_what_one_thread_gets() -> None:
+    texts = [f"सरकार{n}ले विद्यालयहरूमा शब्द{n}हरूको schools number{n}s" for n in range(2000)]
+    with ThreadPoolExecutor(8) as pool:
+        in_threads = list(pool.map(analyze, texts))
+    assert in_threads == [analyze(text) for text in texts]
+
+
+def test_the_recipe_has_a_version() -> None:
+    assert RECIPE.startswith("analyze-1:")
