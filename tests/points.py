@@ -83,3 +83,15 @@ class Corpus:
 def stored(reader: CollectionReader) -> Points:
     """Return ids, payloads and vectors of all points, in the order the reader yields them."""
     return {point.chunk.chunk_id: (point.chunk, point.vector.tobytes()) for point in reader.points()}
+
+
+def edition(number: int, *, n_documents: int = 120, chunk_length: int = 40) -> Corpus:
+    """Return one of many states of a corpus: each edition edits, adds, renames and lacks some documents."""
+    corpus = Corpus()
+    for n in range(n_documents):
+        version = number if n % 5 == number % 5 else 0
+        source = f"{n}{'-नयाँ' if n % 7 == number % 7 else ''}.txt"
+        if n % 11 != number % 11:
+            text = f"दस्तावेज {n} संस्करण {version} ".ljust(chunk_length, "क")
+            corpus.put(source, [f"{text} {part}" for part in range(1 + n % 4)])
+    return corpus

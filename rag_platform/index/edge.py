@@ -38,7 +38,7 @@ from rag_platform.index.manifest import (
     slug,
     verify,
 )
-from rag_platform.index.shard import SPARE_BYTES, ShardReader, ShardWriter
+from rag_platform.index.shard import SPARE_BYTES, ShardReader, ShardWriter, counts_on_disk
 from rag_platform.protocols import Manifest, PointLoader
 from rag_platform.storage import atomic, storage_errors, write_json
 
@@ -147,11 +147,11 @@ class EdgeIndex:
 
     def _is_intact(self, manifest: Manifest) -> bool:
         try:
-            found = ShardReader(Path(manifest.address), manifest, hnsw_ef=self._hnsw_ef).count()
+            ShardReader(Path(manifest.address), manifest, hnsw_ef=self._hnsw_ef)
         except StorageError as error:
             logger.warning("generation %s cannot be read, it is built anew: %s", manifest.address, error)
             return False
-        return found == manifest.points
+        return True
 
     def _build(
         self, folder: Path, base: Generation | None, manifest: Manifest, load: PointLoader
@@ -188,12 +188,12 @@ def _fill(building: Path, base: Generation | None, manifest: Manifest, load: Poi
     try:
         for batch in loaded_batches(load, changes, manifest.dim, loaded):
             shard.upsert(batch)
-        counts = {**changes.kept, **loaded}
-        verify(counts, shard.counts(), str(building))
         shard.finish()
     except BaseException:
         shard.abandon()
         raise
+    counts = {**changes.kept, **loaded}
+    verify(counts, counts_on_disk(shard.folder), str(shard.folder))
     return counts
 
 
