@@ -74,7 +74,7 @@ def test_killed_at_random_moments(tmp_path: Path, record_property: pytest.Record
         if after != served:  # it got as far as the switch: then everything is there
             assert len(after) == len(TEXTS) + round_no + 1, f"seed {seed}, round {round_no}"
             served = after
-        result = system_at(home).searcher.search("हात धुने", collection=COLLECTION, model=MODEL)
+        result = system_at(home).searcher.search("कर सूचना", collection=COLLECTION, model=MODEL)
         assert result.hits, f"seed {seed}, round {round_no}"
     finish(home, folder)
     finish(tmp_path / "undisturbed", folder)
