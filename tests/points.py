@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 import numpy as np
@@ -95,3 +96,22 @@ def edition(number: int, *, n_documents: int = 120, chunk_length: int = 40) -> C
             text = f"दस्तावेज {n} संस्करण {version} ".ljust(chunk_length, "क")
             corpus.put(source, [f"{text} {part}" for part in range(1 + n % 4)])
     return corpus
+
+
+def marked(number: int) -> Corpus:
+    """Return a corpus in which every chunk names the edition, so that a mixed answer shows."""
+    corpus = Corpus()
+    for n in range(30):
+        corpus.put(f"{n}.txt", [f"संस्करण{number} साझा", f"संस्करण{number} साझा {n}"])
+    return corpus
+
+
+def publish_marked(index: Index, until: Callable[[int], bool]) -> int:
+    """Publish one marked edition after the other from the second on, and return the last."""
+    number = 1
+    while not until(number):
+        time.sleep(0.2)
+        number += 1
+        manifest = marked(number).publish(index)
+        assert manifest.generation == number
+    return number

@@ -11,11 +11,16 @@ from points import edition
 from rag_platform.errors import RagError
 from rag_platform.index.edge import EdgeIndex
 
-root, number, options = Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
-corpus, index = edition(number, **options), EdgeIndex(root, lock_timeout_s=60)
-print("ready", flush=True)
-sys.stdin.readline()
-try:
-    print("published", corpus.publish(index).generation)
-except RagError as error:
-    print(type(error).__name__, error)
+
+def main(root: str, number: str, options: str) -> None:
+    corpus, index = edition(int(number), **json.loads(options)), EdgeIndex(Path(root), lock_timeout_s=60)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        print("published", corpus.publish(index).generation)
+    except RagError as error:
+        print(type(error).__name__, error)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -119,9 +119,8 @@ def test_the_folder_may_move(index: EdgeIndex, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment(index: EdgeIndex, record_property: pytest.RecordProperty) -> None:
+def test_killed_at_any_moment(index: EdgeIndex) -> None:
     seed = int(os.environ.get("KILL_SEED", time.time_ns() % 100_000))
-    record_property("seed", seed)
     moments = random.Random(seed)
     began = time.perf_counter()
     edition(0).publish(index)

@@ -44,7 +44,8 @@ def test_terms_that_share_a_dimension_count_together(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(lexical, "_term_index", lambda term: 5)
     weights = document_weights("कर पानी")
     damping = 1.2 * (1 - 0.75 + 0.75 * 2 / AVERAGE_LENGTH)
-    assert (weights.indices, weights.values) == ([5], pytest.approx([2 / (2 + damping)]))
+    assert weights.indices == [5]
+    assert weights.values == pytest.approx([2 / (2 + damping)])
 
 
 def test_dimensions_are_the_same_in_every_process() -> None:
