@@ -11,7 +11,6 @@ import logging
 import os
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -56,6 +55,7 @@ app = typer.Typer(
 )
 
 _REFUSED = ("failed", "unsupported")
+_STATUSES = ("ok", "unchanged", "empty", "deleted", "pending", *_REFUSED)
 
 
 class SearchMode(StrEnum):
@@ -385,6 +385,7 @@ def _materialize(
     system: System, collection: str, wanted: Sequence[tuple[str, str]], *, force: bool = False
 ) -> tuple[list[Row], Row]:
     """Run what is stale of these documents through Dagster; return the rows of documents and collection."""
+    from jobs.claims import new_owner
     from jobs.run import ingest as run_jobs
     from jobs.run import instance_for
     from rag_platform.embedding.catalogue import resolve
@@ -404,7 +405,7 @@ def _materialize(
             system,
             instance,
             sources=list(wanted),
-            owner=f"cli-{os.getpid()}-{time.time_ns()}",
+            owner=new_owner("cli"),
             models=[resolve(name).name for name in settings.active_embedders],
             force=force,
             progress=note,
@@ -427,12 +428,12 @@ def _finish(result: tuple[list[Row], Row], output: Format) -> None:
     emit(output, {"documents": plain, "collection": published}, shown)
     if output is Format.table:
         emit(output, {}, [published])
-    counts = Counter(str(row["status"]) for row in rows)
+    counts = {status: n for status in _STATUSES if (n := sum(row["status"] == status for row in rows))}
     if rows and set(counts) == {"unchanged"}:
         say(f"nothing to do: all {len(rows)} documents are unchanged")
     else:
         say(", ".join(f"{n} {status}" for status, n in counts.items()) or "nothing to do")
-    if any(counts[status] for status in _REFUSED):
+    if any(status in counts for status in _REFUSED):
         raise typer.Exit(1)
 
 
