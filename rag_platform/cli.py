@@ -7,6 +7,7 @@ look stands in ``report``. Everything heavy is imported by the command that need
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -331,20 +332,14 @@ def serve(
 
     settings = _settings(env_file, verbose, RAG_HOST=host, RAG_PORT=port)
     level = "info" if verbose else "warning"
-    say(f"serving {settings.home} on http://{settings.host}:{settings.port} (Ctrl-C stops it)")
+    app = "serving.app:create_app" if reload else create_app(system=_system(settings))
     if reload:
         os.environ.update(settings.environment())  # the restarted process reads them from there
+    say(f"serving {settings.home} on http://{settings.host}:{settings.port} (Ctrl-C stops it)")
+    with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
         uvicorn.run(
-            "serving.app:create_app",
-            factory=True,
-            reload=True,
-            host=settings.host,
-            port=settings.port,
-            log_level=level,
+            app, factory=reload, reload=reload, host=settings.host, port=settings.port, log_level=level
         )
-    else:
-        app = create_app(system=_system(settings))
-        uvicorn.run(app, host=settings.host, port=settings.port, log_level=level)
 
 
 @app.command()

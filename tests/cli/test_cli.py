@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pymupdf
 import pytest
 from support import TEXTS
@@ -184,9 +187,7 @@ def test_search_knows_the_flags_of_the_reference_system(shell: Shell) -> None:
 
 @pytest.mark.usefixtures("ingested")
 def test_output_is_utf8_under_a_c_locale(shell: Shell) -> None:
-    done = shell.run(
-        "search", "सम्पत्ति कर", "--k", "1", LC_ALL="C", LANG="C"
-    )
+    done = shell.run("search", "सम्पत्ति कर", "--k", "1", LC_ALL="C", LANG="C")
     assert "कर सूचना.txt" in done.stdout
     assert "सुनकोशी नगरपालिकाको सूचना" in " ".join(done.stdout.split())
 
@@ -405,3 +406,33 @@ def test_ctrl_c_says_one_line_and_the_rest_is_done_later(tmp_path: Path) -> None
     answer = shell.json("ingest", "docs")
     assert {row["status"] for row in answer["documents"]} <= {"ok", "unchanged"}
     assert answer["collection"]["points"] == 150
+
+
+@pytest.mark.slow
+def test_serve_answers_until_ctrl_c(shell: Shell, ingested: subprocess.CompletedProcess[str]) -> None:
+    assert ingested.returncode == 1
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [*RAG, "serve", "--port", str(port)],
+        cwd=shell.folder,
+        env=shell.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        ready, deadline = 0, time.monotonic() + 60
+        while ready != 200:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+            with contextlib.suppress(httpx.TransportError):
+                ready = client.get("/readyz").status_code
+        hits = client.post("/v1/search", json={"query": "boil water", "k": 1}).json()["hits"]
+    assert [hit["source"] for hit in hits] == ["health.txt"]
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "")
+    assert err == f"serving .rag on http://127.0.0.1:{port} (Ctrl-C stops it)\n"
