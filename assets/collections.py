@@ -43,6 +43,6 @@ def collections(
             raise
         raise dg.RetryRequested(max_retries=_TRIES, seconds_to_wait=_WAIT_S) from error
     annotate(context, {model: corpora(published) for model, published in done.items()})
-    gone = retire(context.instance, platform.system, besides=[context.run_id])
+    gone = retire(context.instance, platform.system, besides=[context.run.run_id])
     changed = sum(one.changed for published in done.values() for one in published)
     return dg.MaterializeResult(metadata={"generations_changed": changed, "partitions_retired": len(gone)})

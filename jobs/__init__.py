@@ -2,3 +2,7 @@
 
 What an asset does stands in ``assets``; what starts a job when something happens in ``sensors``.
 """
+
+from rag_platform.privacy import keep_private
+
+keep_private()  # before Dagster is imported: it reads the environment then
