@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -165,9 +165,9 @@ class Counting(QdrantClient):
 
     n_written: list[int]
 
-    def upsert(self, collection_name: str, points: Sequence[models.PointStruct], **more: Any) -> Any:  # noqa: ANN401
-        self.n_written.append(len(points))
-        return super().upsert(collection_name, points, **more)
+    def upsert(self, *given: Any, **more: Any) -> models.UpdateResult:
+        self.n_written.append(len(given[1]))
+        return super().upsert(*given, **more)
 
 
 def test_large_vectors_go_in_small_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
