@@ -14,7 +14,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rag_platform.catalog import Entry
+from rag_platform.entries import Entry
 from rag_platform.pipeline import Published
 from rag_platform.stages import Outcome, StageReport
 

@@ -22,7 +22,7 @@ from jobs.claims import CLAIM, LAUNCHED_BY, Owner, alive_on, bury
 from jobs.instance import instance_for
 from jobs.ranges import KeyRange, rectangles, stretches
 from rag_platform import pipeline
-from rag_platform.catalog import Entry
+from rag_platform.entries import Entry
 from rag_platform.stages import Progress
 from rag_platform.system import System
 from rag_platform.types import document_id

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from rag_platform import tables
-from rag_platform.catalog import Entry
 from rag_platform.chunking.chunkers import chunk_document
 from rag_platform.embedding.embed import embed_chunks
+from rag_platform.entries import Entry
 from rag_platform.errors import ChunkTooLong, RagError, StorageError
 from rag_platform.parsing.pool import Job, parse_all
 from rag_platform.plan import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_platform.catalog import Entry, StageRecord
+from rag_platform.entries import Entry, StageRecord
 from rag_platform.protocols import Encoder
 from rag_platform.system import System
 from rag_platform.types import fingerprint

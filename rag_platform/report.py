@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rag_platform.catalog import Entry
+    from rag_platform.entries import Entry
     from rag_platform.protocols import Manifest
     from rag_platform.types import Hit
 

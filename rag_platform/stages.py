@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rag_platform.catalog import Catalog, Entry, StageRecord
+from rag_platform.catalog import Catalog
+from rag_platform.entries import Entry, StageRecord
 from rag_platform.errors import RagError, StorageError
 from rag_platform.storage import TableStore
 from rag_platform.types import Failure, Status

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_platform.catalog import Catalog, StageRecord, partition_key
+from rag_platform.catalog import Catalog
+from rag_platform.entries import StageRecord, partition_key
 from rag_platform.errors import CallerError, StorageError, UnknownName
 from rag_platform.inbox import Inbox
 from rag_platform.types import Failure, document_id
