@@ -6,17 +6,25 @@ Works on lines with boxes, whoever made them (a text layer, OCR). Knows no file 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 
-__all__ = ["Line", "paragraphs"]
+__all__ = ["Line", "paragraphs", "with_labels"]
 
 _STARTS_ITEM = re.compile(
     r"\s*(?:[-–—•▪●○■□➢*]\s|\(?[0-9०-९]{1,4}[.)।]|\(\s*[^\s()]{1,4}\s*\)|[a-zA-Zक-ह]{1,2}[.)]\s|\|)"
 )
-_ENDS_TEXT = re.compile(r"[।॥?!:]\s*$")
+_LABEL = re.compile(r"[-–—•▪]|\(\S{1,4}\)|[0-9०-९]{1,4}[.)।]?|[a-zA-Zक-ह]{1,2}[.)]")
+_ENDS_TEXT = re.compile(r"[।॥?!:.]\s*$")
+_HYPHEN = re.compile(r"([a-z]+)-$")
 _FULL_SHARE = 0.12
+_NARROW = 8
+"""A block narrower than this, in line heights, is a column of a form: its lines are not prose."""
+_SAME_PITCH = 1.12
+_HANGING = 6
+"""How far, in line heights, a label may stand from its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +38,101 @@ class Line:
     y1: float
     block: int
 
+    @property
+    def height(self) -> float:
+        """Height of the box, never 0."""
+        return max(self.y1 - self.y0, 1.0)
+
 
 def paragraphs(lines: Iterable[Line]) -> str:
     """Return lines as text: blocks apart by a blank line, wrapped lines joined, other lines kept.
 
     A line is wrapped when it reaches the right edge of its block and the next one does not begin a list
-    item. So prose reads as prose, while addresses, lists and forms keep their lines.
+    item or a paragraph. So prose reads as prose, while addresses, lists and forms keep their lines.
     """
-    blocks = [_block(list(members)) for _, members in groupby(lines, key=lambda line: line.block)]
-    return "\n\n".join(block for block in blocks if block)
+    inked = [line for line in lines if line.text.strip()]
+    words = {word.lower() for line in inked for word in re.findall("[A-Za-z]+", line.text)}
+    return "\n\n".join(_block(block, words) for block in _blocks(inked))
 
 
-def _block(lines: list[Line]) -> str:
-    lines = [line for line in lines if line.text.strip()]
-    if not lines:
-        return ""
+def with_labels(lines: Sequence[Line]) -> list[Line]:
+    """Return lines with hanging labels put before the text that stands on the same height to their right.
+
+    Layout analysis takes the labels of a list, ``(१)`` below ``(२)``, for a column of their own.
+    """
+    taken: dict[int, Line] = {}
+    left: list[int] = []
+    for at, label in enumerate(lines):
+        beside = [
+            (other.x0, to)
+            for to, other in enumerate(lines)
+            if to not in taken and 0 <= other.x0 - label.x1 < _HANGING * label.height and _level(label, other)
+        ]
+        if _LABEL.fullmatch(label.text.strip()) and beside:
+            _, to = min(beside)
+            text = f"{label.text.strip()} {lines[to].text.strip()}"
+            taken[to] = replace(lines[to], text=text, x0=label.x0)
+            left.append(at)
+    return [taken.get(at, line) for at, line in enumerate(lines) if at not in left]
+
+
+def _level(one: Line, other: Line) -> bool:
+    high = min(one.y1, other.y1) - max(one.y0, other.y0)
+    return high > 0.5 * min(one.height, other.height)
+
+
+def _blocks(lines: Sequence[Line]) -> list[list[Line]]:
+    """Group lines by the blocks of their source, and blocks that stand one line's pitch apart.
+
+    Sources see wide line spacing as paragraphs of one line each.
+    """
+    pitches = [after.y0 - before.y0 for before, after in pairwise(lines) if _below(before, after)]
+    pitch = median(pitches) if pitches else 0.0
+    blocks: list[list[Line]] = []
+    for line in lines:
+        before = blocks[-1][-1] if blocks else None
+        if before is not None and (
+            before.block == line.block
+            or (_below(before, line) and line.y0 - before.y0 <= _SAME_PITCH * pitch)
+        ):
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+    return blocks
+
+
+def _below(before: Line, after: Line) -> bool:
+    """Say whether a line continues the column of the one before, as far as boxes tell."""
+    over = min(before.x1, after.x1) - max(before.x0, after.x0)
+    step = after.y0 - before.y0
+    alike = abs(before.height - after.height) < 0.25 * max(before.height, after.height)
+    return over > 0 and 0 < step < 3 * before.height and alike
+
+
+def _block(lines: Sequence[Line], words: set[str]) -> str:
     left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)
     parts = [lines[0].text.strip()]
     for before, line in pairwise(lines):
-        height = max(before.y1 - before.y0, 1.0)
-        reaches = before.x1 >= right - max(_FULL_SHARE * (right - left), 1.5 * height)
-        long = right - left > 8 * height
-        wrapped = reaches and long and not _STARTS_ITEM.match(line.text)
-        ended = _ENDS_TEXT.search(before.text) and before.x1 < right - height
-        parts.append(" " if wrapped and not ended else "\n")
-        parts.append(line.text.strip())
+        text = line.text.strip()
+        if not _wraps(before, line, left, right):
+            parts.extend(["\n", text])
+        elif hyphen := _HYPHEN.search(parts[-1]):
+            head, tail = hyphen[1], re.match("[a-z]*", text)
+            whole = tail is not None and (head + tail[0]).lower() in words
+            parts[-1] = parts[-1][:-1] if whole else parts[-1]
+            parts.append(text)
+        else:
+            parts.extend([" ", text])
     return "".join(parts)
+
+
+def _wraps(before: Line, line: Line, left: float, right: float) -> bool:
+    """Say whether the line break between two lines is only the paper's width."""
+    full = before.x1 >= right - max(_FULL_SHARE * (right - left), 1.5 * before.height)
+    narrow = right - left <= _NARROW * before.height
+    if narrow or not full or line.y0 <= before.y0 or _STARTS_ITEM.match(line.text):
+        return False
+    ended = _ENDS_TEXT.search(before.text) is not None
+    indented = line.x0 - before.x0 > before.height
+    short = before.x1 < right - before.height
+    return not (ended and (indented or short))

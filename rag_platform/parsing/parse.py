@@ -103,7 +103,7 @@ def _typed(error: Exception, path: Path, source: str) -> RagError:
     if isinstance(error, ImportError):
         return MissingDependency(f"{error.name or error} is not installed; run: pip install rag-platform")
     if isinstance(error, OSError) and error.filename is not None and Path(error.filename) == path:
-        return StorageError(f"{path} cannot be read ({error.strerror}); is it there and readable?")
+        return StorageError(f"{path} cannot be read: {error.strerror}; is it there and readable?")
     detail = str(error).strip().splitlines()
     return ParseError(
         f"{source!r} is damaged or malformed ({type(error).__name__}: {detail[0] if detail else 'no details'})"

@@ -123,6 +123,7 @@ def _picture(page: pymupdf.Page, number: int, layer: str, options: ParseOptions)
         reason = "blank page" if blank else f"{why}; OCR is switched off"
         return Page(number + 1, layer, "text_layer", reason=reason, suspect=not blank)
     picture = _render(page, ocr.DPI)
+    pymupdf.TOOLS.store_shrink(100)  # MuPDF keeps up to 256 MB of unpacked pictures otherwise
     if not layer.strip() and not _has_ink(picture):
         warning = pymupdf.TOOLS.mupdf_warnings()
         if warning:
