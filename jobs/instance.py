@@ -20,7 +20,7 @@ from dagster._core.instance.ref import InstanceRef
 from rag_platform.settings import Settings
 from rag_platform.storage import atomic
 
-__all__ = ["home_for", "instance_for", "rendered"]
+__all__ = ["home_for", "instance_for", "rendered", "template"]
 
 _BASE = Path(".rag/dagster")
 _MARK = "# Rendered from the project's dagster.yaml at each start; without this line your changes stay.\n"
