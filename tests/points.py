@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from uuid import UUID
 
 import numpy as np
 
+from rag_platform.index.edge import EdgeIndex
 from rag_platform.protocols import CollectionReader, FloatArray, Index, Manifest, PointBatch
 from rag_platform.types import Chunk, chunk_id, document_id, fingerprint
 
@@ -115,3 +119,17 @@ def publish_marked(index: Index, until: Callable[[int], bool]) -> int:
         manifest = marked(number).publish(index)
         assert manifest.generation == number
     return number
+
+
+def open_until_closed(root: str) -> None:
+    """Open the published generation again and again until stdin ends; print how often, fail when it fails."""
+    index, n_opened = EdgeIndex(Path(root)), 0
+    end = threading.Thread(target=sys.stdin.read)
+    end.start()
+    print("ready", flush=True)
+    while end.is_alive():
+        reader = index.open(COLLECTION, MODEL)
+        editions = {chunk.text.split()[0] for chunk, _ in stored(reader).values()}
+        assert editions == {f"संस्करण{reader.manifest.generation}"}
+        n_opened += 1
+    print(n_opened)

@@ -4,6 +4,7 @@
     <root>/<collection>/<model>/generations/<n>/manifest.json
     <root>/<collection>/<model>/generations/<n>/shard/         the engine's files
     <root>/<collection>/<model>/generations/<n>.building/      not published yet; nobody reads it
+    <root>/<collection>/<model>/generations/<n>.removed/       on its way out
     <root>/<collection>/<model>/writer.lock
 
 The next generation is a copy of the last with its changes, or built from nothing; it is verified before
@@ -263,6 +264,12 @@ def _sweep(folder: Path, current: int | None) -> None:
     """Remove unfinished builds and, when ``current`` is known, all but it and the one before."""
     numbers = _numbers(folder)
     kept = numbers if current is None else sorted(n for n in numbers if n <= current)[-_KEPT_GENERATIONS:]
-    for entry in (folder / "generations").iterdir():
-        if entry.name not in map(str, kept):
-            shutil.rmtree(entry)
+    for entry in list((folder / "generations").iterdir()):
+        if entry.name in map(str, kept):
+            continue
+        # Renamed first: a reader that opens it just now then fails at once, and opens the current one.
+        gone = entry if entry.suffix == ".removed" else entry.rename(entry.with_name(f"{entry.name}.removed"))
+        try:
+            shutil.rmtree(gone)
+        except OSError as error:
+            logger.warning("%s stays until the next publish: %s", gone, error)

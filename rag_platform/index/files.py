@@ -23,6 +23,7 @@ __all__ = ["allocated_bytes", "copy_tree", "require_space", "sync_folder", "sync
 
 _BLOCK = 1 << 20
 _SYNCS_AT_ONCE = 16
+_TEMPORARY = ".atomicwrite"
 _FICLONE = 0x40049409
 _NO_HOLES = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
 
@@ -56,6 +57,8 @@ def copy_tree(source: Path, target: Path) -> None:
     """
     target.mkdir()
     for entry in sorted(source.iterdir()):
+        if entry.name.startswith(_TEMPORARY):
+            continue  # of a reader that opens the source just now; it may be gone in a moment
         if entry.is_dir():
             copy_tree(entry, target / entry.name)
         else:

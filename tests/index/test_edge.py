@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from points import COLLECTION, MODEL, Corpus, edition, stored, vector_of
+from points import COLLECTION, MODEL, Corpus, edition, marked, stored, vector_of
 
 from rag_platform.errors import Busy, StorageError
 from rag_platform.index.edge import EdgeIndex
@@ -172,6 +172,33 @@ def test_two_publishers_at_once_lose_nothing(index: EdgeIndex) -> None:
     said = sorted(process.communicate(timeout=120)[0] for process in processes)
     assert said == ["published 1\n", "published 2\n"]
     assert published_points(index) in (points_of(edition(1)), points_of(edition(2)))
+
+
+@pytest.mark.slow
+def test_opening_and_publishing_do_not_disturb_each_other(index: EdgeIndex) -> None:
+    """The engine writes small files while it opens a shard, in the folder that is copied or removed."""
+    marked(1).publish(index)
+    opener = "import sys; from points import open_until_closed as run; run(sys.argv[1])"
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", opener, index.root],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        for _ in range(2)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for number in range(2, 12):
+        assert marked(number).publish(index).generation == number
+    for process in processes:
+        said, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert int(said) >= 3
+    assert names(index) == ["10", "11"]
 
 
 def test_threads_publish_one_after_the_other(index: EdgeIndex) -> None:

@@ -53,6 +53,13 @@ def test_holes_take_no_room(tree: Path, tmp_path: Path) -> None:
     assert allocated_bytes(tmp_path / "copy") <= allocated_bytes(tree) + 65_536
 
 
+def test_temporary_files_of_readers_are_left_out(tree: Path, tmp_path: Path) -> None:
+    before = contents(tree)
+    (tree / "inner" / ".atomicwriteX1Y2").mkdir()
+    copy_tree(tree, tmp_path / "copy")
+    assert contents(tmp_path / "copy") == before
+
+
 def test_a_system_that_knows_no_holes(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "SEEK_DATA")
     copy_tree(tree, tmp_path / "copy")
