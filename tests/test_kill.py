@@ -53,9 +53,8 @@ def edit(folder: Path, round_no: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_killed_at_random_moments(tmp_path: Path, record_property: pytest.RecordProperty) -> None:
+def test_killed_at_random_moments(tmp_path: Path) -> None:
     seed = int(os.environ.get("KILL_SEED", time.time_ns() % 100_000))
-    record_property("seed", seed)
     moments = random.Random(seed)
     home, folder = tmp_path / "home", tmp_path / "documents"
     for source, text in TEXTS.items():
