@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import threading
 import time
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -67,8 +69,8 @@ class Catalog:
             raise StorageError(
                 f"cannot create {path.parent}: {error.strerror}; set RAG_HOME elsewhere"
             ) from error
-        with self._read() as db:
-            db.executescript(_SCHEMA)
+        self._lock = threading.RLock()
+        self._db = self._connect()
         with self._write() as db:
             empty = db.execute("SELECT count(*) FROM collections").fetchone()[0] == 0
             if empty:
@@ -362,35 +364,35 @@ class Catalog:
 
     @contextlib.contextmanager
     def _read(self) -> Iterator[sqlite3.Connection]:
-        db = self._connect()
-        try:
-            yield db
-        finally:
-            db.close()
+        with self._lock:
+            yield self._db
 
     @contextlib.contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        """Open one transaction that no other writer can enter."""
-        db = self._connect()
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            yield db
-            db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            raise StorageError(
-                f"cannot write the catalog {self.path}: {error}; free space or repeat"
-            ) from error
-        finally:
-            db.close()
+        """Open one transaction that no other writer, in this process or another, can enter."""
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield self._db
+                self._db.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                raise StorageError(
+                    f"cannot write the catalog {self.path}: {error}; free space or repeat"
+                ) from error
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            db = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+            db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
             db.row_factory = sqlite3.Row
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
+            db.executescript(_SCHEMA)
         except sqlite3.Error as error:
             raise StorageError(f"cannot open the catalog {self.path}: {error}; check RAG_HOME") from error
+        weakref.finalize(self, db.close)
         return db
 
 
