@@ -8,7 +8,6 @@ look stands in ``report``. Everything heavy is imported by the command that need
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sys
 import time
@@ -34,6 +33,7 @@ from rag_platform.report import (
     hit_row,
     hit_value,
     ingested_row,
+    log_to_stderr,
     progress_bar,
     published_value,
     say,
@@ -55,6 +55,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_STAGES = ("raw_documents", "pages", "chunks")
 _REFUSED = ("failed", "unsupported")
 _STATUSES = ("ok", "unchanged", "empty", "deleted", "pending", *_REFUSED)
 
@@ -277,7 +278,7 @@ def documents(
     entries = system.catalog.entries(collection, deleted=deleted)
     rows = [document_row(entry) for entry in entries]
     emit(output, {"documents": [document_value(entry) for entry in entries]}, rows)
-    say(f"{len(rows)} documents")
+    say("1 document" if len(rows) == 1 else f"{len(rows)} documents")
 
 
 @app.command()
@@ -359,8 +360,7 @@ def doctor(output: Output = Format.table, env_file: EnvFile = None, verbose: Ver
 
 def _settings(env_file: Path | None, verbose: bool, **flags: object) -> Settings:
     """Read settings with flags above all, and let the log speak when it is wanted."""
-    level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    log_to_stderr(verbose=verbose)
     return Settings.load(Path(".env") if env_file is None else env_file, **flags)
 
 
@@ -389,19 +389,26 @@ def _materialize(
     listing = system.inbox.scan(system.catalog.collections())
     seen = system.catalog.observe(listing, now=time.time(), quiet_s=settings.quiet_s, complete=wanted)
     worked: set[str] = set()
-    with progress_bar("ingesting", len(wanted)) as advance, instance_for(settings) as instance:
+    names = [resolve(name).name for name in settings.active_embedders]
+    owner = new_owner("cli")
+
+    def n_steps() -> int:
+        claimed = sum(entry.owner == owner for entry in system.catalog.entries())
+        return (claimed or len(wanted)) * (len(_STAGES) + len(names))
+
+    with progress_bar("ingesting", n_steps) as advance, instance_for(settings) as instance:
 
         def note(outcome: Outcome) -> None:
+            advance(outcome.source)
             if outcome.status != "unchanged":
                 worked.add(outcome.document_id)
-                advance(outcome.source)
 
         run_jobs(
             system,
             instance,
             sources=list(wanted),
-            owner=new_owner("cli"),
-            models=[resolve(name).name for name in settings.active_embedders],
+            owner=owner,
+            models=names,
             force=force,
             progress=note,
         )

@@ -1,12 +1,13 @@
 """What the command line prints: tables for people, JSON for programs, one line for an error.
 
-Only rendering. stdout carries data and nothing else; talk goes to stderr through ``say``.
+Only rendering. stdout carries data and nothing else; talk and log go to stderr.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import sys
 import unicodedata
@@ -30,6 +31,7 @@ __all__ = [
     "hit_row",
     "hit_value",
     "ingested_row",
+    "log_to_stderr",
     "progress_bar",
     "published_value",
     "say",
@@ -43,6 +45,10 @@ _PIPE_WIDTH = 160
 
 _SNIPPET = 240
 """Characters of a passage shown in a table; JSON always has all of it."""
+
+
+_JOINERS = "\u094d\u200c\u200d"
+"""Virama, ZWNJ and ZWJ: what follows belongs to the same syllable."""
 
 
 class Format(StrEnum):
@@ -74,15 +80,17 @@ def visible(text: str) -> str:
 
 
 def snippet(text: str, length: int = _SNIPPET) -> str:
-    """Return the beginning of a text on one line, cut before a dependent sign, never after one.
+    """Return the beginning of a text on one line, never cut inside a syllable.
 
     >>> snippet("नेपालको राजधानी", 5)
     'नेपाल…'
+    >>> snippet("राज्य", 4)
+    'रा…'
     """
     line = " ".join(text.split())
     if len(line) <= length:
         return line
-    while length and unicodedata.category(line[length]) in ("Mn", "Mc", "Cf"):
+    while length and (unicodedata.category(line[length])[0] in "MC" or line[length - 1] in _JOINERS):
         length -= 1
     return line[:length] + "…"
 
@@ -233,21 +241,43 @@ def collection_rows(name: str, n_documents: int, published: Sequence[Manifest]) 
 
 
 @contextlib.contextmanager
-def progress_bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar on stderr, if that is a terminal; the callable advances it and names what was done."""
+def progress_bar(title: str, total: Callable[[], int]) -> Iterator[Callable[[str], None]]:
+    """Show a bar on stderr, if that is a terminal; the callable advances it and names what was done.
+
+    ``total`` is asked when the first step is done: before that, nobody knows how many there will be.
+    """
     if not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.fields[done]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=total, done="")
-        yield lambda done: progress.update(task, advance=1, done=snippet(visible(done), 40))
+        task = progress.add_task(title, total=None, done="")
+
+        def advance(done: str) -> None:
+            if progress.tasks[0].total is None:
+                progress.update(task, total=total())
+            progress.update(task, advance=1, done=snippet(visible(done), 40))
+
+        yield advance
+
+
+def log_to_stderr(*, verbose: bool) -> None:
+    """Show the platform's own warnings, and everything with ``-v``; errors of others come as exceptions."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    if verbose:
+        logging.basicConfig(level=logging.INFO, handlers=[handler])
+        return
+    for name in ("rag_platform", "assets", "jobs", "serving"):
+        logging.getLogger(name).addHandler(handler)
+    for name in ("HF_HUB_VERBOSITY", "TRANSFORMERS_VERBOSITY"):
+        os.environ.setdefault(name, "error")
