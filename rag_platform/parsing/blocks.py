@@ -61,19 +61,23 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 class PageWriter:
     """Collects blocks into pages: a blank line between paragraphs, one line break between list items."""
 
-    _pages: list[list[tuple[str, bool]]] = field(default_factory=lambda: [[]])
+    _pages: list[list[str]] = field(default_factory=lambda: [[]])
     _opened: bool = False
+    _in_list: bool = False
 
     def block(self, text: str, *, item: bool = False) -> None:
-        """Add a block; ``item`` ones that follow each other are not set apart by a blank line."""
+        """Add a block; items that follow each other are not set apart by a blank line."""
         text = text.strip("\n ")
         if text:
-            self._pages[-1].append((text, item))
+            page = self._pages[-1]
+            if page:
+                page.append("\n" if item and self._in_list else "\n\n")
+            page.append(text)
+            self._in_list = item
 
     def separate(self) -> None:
         """Set the next block apart by a blank line, even if it and the last one are items."""
-        if self._pages[-1]:
-            self._pages[-1][-1] = (self._pages[-1][-1][0], False)
+        self._in_list = False
 
     def page_break(self) -> None:
         """Begin a new page, even if the one before is empty: page numbers must stay right."""
@@ -94,13 +98,4 @@ class PageWriter:
         pages = self._pages
         while len(pages) > 1 and not pages[-1]:
             pages = pages[:-1]
-        return [_joined(page) for page in pages]
-
-
-def _joined(blocks: Sequence[tuple[str, bool]]) -> str:
-    parts: list[str] = []
-    for number, (text, item) in enumerate(blocks):
-        if number:
-            parts.append("\n" if item and blocks[number - 1][1] else "\n\n")
-        parts.append(text)
-    return "".join(parts)
+        return ["".join(page) for page in pages]

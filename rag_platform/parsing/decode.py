@@ -29,6 +29,9 @@ _AS_CP1252 = frozenset({"ascii", "iso8859-1", "latin-1"})
 _DETECTION_BYTES = 1 << 20
 _MAX_CONTROL_SHARE = 0.005
 _MAX_MESS = 0.2
+_MAX_FOREIGN = 0.35
+_NOT_GUESSED = ("utf_16", "utf_16_le", "utf_16_be", "utf_32", "utf_32_le", "utf_32_be")
+"""Without BOM and NUL, no text is in these; any bytes make Chinese in them."""
 
 
 def looks_binary(text: str) -> bool:
@@ -121,7 +124,7 @@ def _by_detection(raw: bytes) -> str:
         return text
     from charset_normalizer import from_bytes
 
-    best = from_bytes(raw[:_DETECTION_BYTES]).best()
+    best = from_bytes(raw[:_DETECTION_BYTES], cp_exclusion=list(_NOT_GUESSED)).best()
     if best is None or best.chaos > _MAX_MESS:
         raise ParseError("the text encoding cannot be told; save the file as UTF-8")
     try:
@@ -143,7 +146,7 @@ def _western(raw: bytes) -> str | None:
         return None
     foreign = [match.start() for match in re.finditer("[^\x00-\x7f]", text)]
     letters = [at for at in foreign if text[at].isalpha()]
-    if len(foreign) > 0.2 * len(text):
+    if len(foreign) > _MAX_FOREIGN * len(text):
         return None
     doubled = sum(text[at - 1 : at].isalpha() and text[at - 1] > "\x7f" for at in letters)
     return text if doubled <= len(letters) / 4 else None

@@ -14,7 +14,6 @@ from rag_platform.parsing.html import html_text, parse_html
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
     from ebooklib.epub import EpubBook, EpubItem
 
 __all__ = ["read_epub"]
@@ -32,7 +31,7 @@ def read_epub(path: Path, options: ParseOptions) -> ParsedFile:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to authors of ebooklib code, not about the book
         book = epub.read_epub(str(path), options={"ignore_ncx": True})
-    texts = [html_text(soup) for item in _spine(book) if (soup := _chapter(item)) is not None]
+    texts = [text for item in _spine(book) if (text := _chapter(item)) is not None]
     if not texts:
         raise ParseError("the book's spine names no readable chapter")
     names: dict[str, str] = {}
@@ -69,13 +68,11 @@ def _is_navigation(item: EpubItem) -> bool:
     return "nav" in (getattr(item, "properties", None) or [])
 
 
-def _chapter(item: EpubItem) -> BeautifulSoup | None:
-    """Return the tree of a chapter; None for an item that is no markup or only a picture of the cover."""
+def _chapter(item: EpubItem) -> str | None:
+    """Return the text of a chapter; None for an item that is no markup or only a picture of the cover."""
     if "html" not in (item.media_type or ""):
         return None
     raw = item.content
-    soup = parse_html(decode(raw, declared=html_declared(raw)))
+    text = html_text(parse_html(decode(raw, declared=html_declared(raw))))
     is_cover = _COVER.search(f"{item.id}") or _COVER.search(item.file_name or "")
-    if is_cover and not soup.get_text().strip():
-        return None
-    return soup
+    return None if is_cover and not text.strip() else text

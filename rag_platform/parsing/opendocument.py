@@ -5,13 +5,12 @@ Pages split at breaks that the author set and at soft page breaks where the writ
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_platform.errors import EncryptedFile
+from rag_platform.errors import EncryptedFile, ParseError
 from rag_platform.parsing.archive import open_archive
 from rag_platform.parsing.blocks import PageWriter, cell_text, table_lines
 from rag_platform.parsing.numbering import in_format
@@ -45,7 +44,7 @@ def read_odt(path: Path, options: ParseOptions) -> ParsedFile:
     """Read an OpenDocument text."""
     from odf.opendocument import load
 
-    _refuse_encrypted(path)
+    _check(path)
     document = load(str(path))
     styles = _Styles(document)
     walk = _Walk(styles)
@@ -60,14 +59,19 @@ def read_odt(path: Path, options: ParseOptions) -> ParsedFile:
     return ParsedFile(markup_pages(walk.out.texts()), _metadata(document))
 
 
-def _refuse_encrypted(path: Path) -> None:
+def _check(path: Path) -> None:
+    """Refuse what odfpy would read wrongly: it swallows XML errors and returns the text up to them."""
+    import xml.sax
+
     with open_archive(path) as archive:
-        try:
-            manifest = archive.read("META-INF/manifest.xml")
-        except (KeyError, zipfile.BadZipFile):
-            return
-    if b"encryption-data" in manifest:
-        raise EncryptedFile("the document is under a password; save it without one")
+        names = set(archive.namelist())
+        if "META-INF/manifest.xml" in names and b"encryption-data" in archive.read("META-INF/manifest.xml"):
+            raise EncryptedFile("the document is under a password; save it without one")
+        if "content.xml" not in names:
+            raise ParseError("the document has no content.xml: damaged")
+        for part in sorted(names & {"content.xml", "styles.xml", "meta.xml"}):
+            with archive.open(part) as stream:
+                xml.sax.parse(stream, xml.sax.ContentHandler())
 
 
 def _metadata(document: OpenDocument) -> dict[str, str]:

@@ -39,7 +39,7 @@ _KEPT = {
     "dptxbxtext": "\\par ",
 }
 """Destinations that striprtf drops although a reader sees their text, by what stands for their names."""
-_HIDING = frozenset({"v", "deleted"})
+_FORMATTING = frozenset({"v", "deleted", "plain"})
 _DROPPED = frozenset({"shprslt", "nonshppict", "annotation", "atnid", "atnauthor", "pict", "nonesttables"})
 _INFO = re.compile(r"\{\\(title|author|subject|keywords|company|doccomm) ((?:[^{}]|\\[{}])*)\}")
 
@@ -102,9 +102,15 @@ class _Rewriter:
                 at += int(token[1])
             elif token[6] is not None:
                 self._brace(token[6], at)
+            elif token[2] in _FORMATTING and self.stack:
+                self._format(token[2], token[3])
             elif not self._silent():
                 self._token(token, at)
         return "".join(self.out)
+
+    def _format(self, word: str, argument: str | None) -> None:
+        r"""Follow what hides text; ``\\plain`` shows it again."""
+        self.stack[-1].hidden = word != "plain" and argument != "0"
 
     def _silent(self) -> bool:
         return bool(self.stack) and (self.stack[-1].hidden or self.stack[-1].dropped)
@@ -122,11 +128,9 @@ class _Rewriter:
                 self.out.append(group.closing + "}")
 
     def _token(self, token: re.Match[str], at: int) -> None:
-        word, argument = token[2], token[3]
+        word = token[2]
         if word is None:
             self.out.append(self._plain(token))
-        elif word in _HIDING:
-            self.stack[-1].hidden = argument != "0"
         elif word in _DROPPED:
             self.stack[-1].dropped = True
         elif word in _STORIES:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,8 @@ def read_docx(path: Path, options: ParseOptions) -> ParsedFile:
         footnote=_related_root(main, RELATIONSHIP_TYPE.FOOTNOTES),
         endnote=_related_root(main, RELATIONSHIP_TYPE.ENDNOTES),
     )
-    walk = _Walk(main, styles, numbering, notes)
     body = _root(main).find(_W + "body")
+    walk = _Walk(main, styles, numbering, notes, _section_starts(body))
     headers, footers = _frames(main, body, styles, RELATIONSHIP_TYPE.SETTINGS)
     for line in headers:
         walk.out.block(line, item=True)
@@ -179,6 +180,7 @@ class _Walk:
     styles: _Styles
     numbering: Numbering
     notes: _Notes
+    section_starts: dict[Element, str] = field(default_factory=dict)
     out: PageWriter = field(default_factory=PageWriter)
     _floating: list[str] = field(default_factory=list)
     _noted: list[str] = field(default_factory=list)
@@ -250,8 +252,7 @@ class _Walk:
         section = properties.find(_W + "sectPr") if properties is not None else None
         if section is None:
             return
-        following = section.xpath("(following::w:sectPr)[1]/w:type/@w:val", namespaces={"w": _W[1:-1]})
-        if not following or following[0] in ("nextPage", "oddPage", "evenPage"):
+        if self.section_starts.get(section, "nextPage") in ("nextPage", "oddPage", "evenPage"):
             self.out.page_break()
 
     def _inline(self, node: Element, hidden: bool) -> str:
@@ -390,6 +391,16 @@ def _cells(row: Element) -> Iterator[Element]:
             yield child
         elif child.tag not in (_W + "trPr", _W + "tblPrEx", _W + "sdtPr"):
             yield from _cells(child)
+
+
+def _section_starts(body: Element) -> dict[Element, str]:
+    """Return how the section after each one begins: that stands in the following section's properties."""
+    sections = list(body.iter(_W + "sectPr"))
+    starts = {}
+    for section, following in pairwise(sections):
+        kind = following.find(_W + "type")
+        starts[section] = "nextPage" if kind is None else str(kind.get(_VAL))
+    return starts
 
 
 def _style_of(properties: Element) -> str:
