@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
+from dagster._core.execution.context.system import StepExecutionContext
 
 from rag_platform.entries import Entry
 from rag_platform.pipeline import Published
@@ -149,14 +150,18 @@ def annotate(context: dg.AssetExecutionContext, by_partition: Mapping[str, Metad
     if strangers:
         raise ValueError(f"not partitions of this run: {sorted(strangers)}")
     step = context.get_step_execution_context()
-    if not hasattr(step, "_metadata_accumulator"):
+    gathered = _accumulator(step)
+    if gathered is None:
         for key, metadata in by_partition.items():
             context.add_asset_metadata(metadata, partition_key=key)
         return
-    gathered = step._metadata_accumulator
     for key, metadata in by_partition.items():
         gathered = gathered.with_additional_asset_metadata(context.asset_key, key, metadata)
     step._metadata_accumulator = gathered
+
+
+def _accumulator(step: StepExecutionContext) -> Any:  # noqa: ANN401 - a private class of Dagster's
+    return getattr(step, "_metadata_accumulator", None)
 
 
 def _rows(outcomes: Sequence[Outcome], path: Path | None) -> Metadata:

@@ -98,19 +98,21 @@ class _Ingestion:
 
     def documents(self) -> None:
         """Claim and run until no document is due, and none is in the hands of another."""
-        alive, waiting = alive_on(self.instance), False
+        alive, first, told = alive_on(self.instance), True, False
         while True:
-            self.system.catalog.claim(self.owner, alive=alive, sources=self.sources)
-            stale = self._mine(self._plan().documents)
-            self._run("documents", stretches(stale, self._register(stale)))
-            self.system.catalog.finish(self.owner)
+            claimed = self.system.catalog.claim(self.owner, alive=alive, sources=self.sources)
+            if claimed or first:
+                stale = self._mine(self._plan().documents)
+                self._run("documents", stretches(stale, self._register(stale)))
+                self.system.catalog.finish(self.owner)
             others = [entry for entry in self.entries() if entry.owner]
-            if not others:
-                return
-            if not waiting:
+            if not others and not claimed:
+                return  # only now: what another gave back meanwhile is due again
+            if others and not told:
                 _log.info("waiting for %s, who works on %d documents", others[0].owner, len(others))
-            waiting = True
-            time.sleep(_POLL_S)
+            if others:
+                time.sleep(_POLL_S)
+            first, told = False, bool(others)
 
     def embed(self) -> None:
         cells = {model: self._mine(keys) for model, keys in self._plan().embed.items()}
