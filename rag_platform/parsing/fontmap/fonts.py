@@ -1,0 +1,192 @@
+"""The fonts embedded in a PDF, told apart one by one, and the glyphs that its pages draw with them.
+
+A page's trace names fonts by at most 31 letters, and subsets of one font share a name while their glyph
+numbers differ. So a private copy of the document is opened whose fonts are renamed. Reads no page text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_platform.parsing.fontmap import gsub
+from rag_platform.parsing.fontmap.gsub import FontTables
+
+if TYPE_CHECKING:
+    import pymupdf
+
+__all__ = ["Font", "Glyph", "Glyphs", "open_renamed"]
+
+_LOG = logging.getLogger(__name__)
+_LABEL = "rag-font-"
+
+
+@dataclass(eq=False)
+class Font:
+    """One font of a document.
+
+    Attributes:
+        name: The name that the PDF gives it, without the prefix of a subset.
+        program: The embedded file; empty where none is embedded.
+        kind: ``ttf``, ``otf``, ``cff``, ``cid``, ``type3`` or empty.
+    """
+
+    name: str
+    program: bytes = b""
+    kind: str = ""
+
+    @cached_property
+    def sha(self) -> str:
+        """Identify the program: equal files number their glyphs alike."""
+        return hashlib.sha256(self.program or self.name.encode()).hexdigest()[:16]
+
+    @cached_property
+    def _tables(self) -> tuple[Any, FontTables | None, dict[int, str]]:
+        """Open the program with fontTools: the font, its inverted rules, its characters."""
+        if not self.program or self.kind not in {"ttf", "otf"}:
+            return None, None, {}
+        from fontTools.ttLib import TTFont, TTLibError
+
+        damage = (TTLibError, struct.error, ValueError, LookupError, AttributeError, AssertionError, EOFError)
+        try:
+            font = gsub.named(TTFont(io.BytesIO(self.program), lazy=True, fontNumber=0))
+            inverted = gsub.invert(font) if gsub.shapes_devanagari(font) else None
+            return font, inverted, gsub.character_map(font)
+        except damage as error:  # whatever the reader of a damaged table stumbles over
+            _LOG.debug("font %s cannot be read: %s", self.name, error)
+            return None, None, {}
+
+    @property
+    def opened(self) -> Any:  # noqa: ANN401 - fontTools ships no types
+        """The ``TTFont`` with numbered glyphs, or None."""
+        return self._tables[0]
+
+    @property
+    def inverted(self) -> FontTables | None:
+        """Its substitution rules run backwards; None where it has none for Devanagari."""
+        return self._tables[1]
+
+    @property
+    def characters(self) -> dict[int, str]:
+        """What its ``cmap`` says of its glyphs."""
+        return self._tables[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Glyph:
+    """One glyph as drawn somewhere in the document.
+
+    Attributes:
+        font: Where it comes from.
+        number: Its number in the font.
+        layer: The characters that the text layer claims for it.
+    """
+
+    font: Font
+    number: int
+    layer: str
+
+
+@dataclass
+class Glyphs:
+    """Every distinct glyph of a document, by small whole numbers."""
+
+    known: list[Glyph] = field(default_factory=list)
+    _numbers: dict[tuple[Font, int, str], int] = field(default_factory=dict)
+
+    def number(self, font: Font, glyph: int, layer: str) -> int:
+        """Return the place of a glyph in ``known``."""
+        key = (font, glyph, layer)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.known)
+            self.known.append(Glyph(font, glyph, layer))
+        return found
+
+    def __getitem__(self, number: int) -> Glyph:
+        return self.known[number]
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+
+def open_renamed(document: pymupdf.Document) -> tuple[pymupdf.Document, dict[str, Font]]:
+    """Open a private copy of a document whose embedded fonts bear unique names.
+
+    Returns:
+        The copy, and the fonts by the name that its traces show.
+    """
+    import pymupdf
+
+    path = Path(document.name or "")
+    if document.name and path.is_file() and not document.needs_pass and not document.is_repaired:
+        copy = pymupdf.open(str(path), filetype="pdf")
+    else:
+        copy = pymupdf.open(stream=document.tobytes(), filetype="pdf")
+    fonts: dict[str, Font] = {}
+    programs: dict[str, Font] = {}
+    for xref, name in _font_objects(copy):
+        font = _font(copy, xref, name)
+        if font.program or font.kind == "type3":
+            font = programs.setdefault(f"{font.sha}/{font.name}", font)
+            fonts[_rename(copy, xref, font)] = font
+    return copy, fonts
+
+
+def _font_objects(document: pymupdf.Document) -> Iterator[tuple[int, str]]:
+    """Yield the numbers and names of all font dictionaries that pages can use."""
+    for xref in range(1, document.xref_length()):
+        if document.xref_get_key(xref, "Type")[1] != "/Font":
+            continue
+        subtype = document.xref_get_key(xref, "Subtype")[1]
+        if not subtype.startswith("/CIDFont"):
+            yield xref, document.xref_get_key(xref, "BaseFont")[1].lstrip("/")
+
+
+def _font(document: pymupdf.Document, xref: int, name: str) -> Font:
+    plain = _decoded(name)
+    if document.xref_get_key(xref, "Subtype")[1] == "/Type3":
+        return Font(f"Type3-{xref}", b"", "type3")
+    try:
+        _, kind, _, program = document.extract_font(xref)
+    except (RuntimeError, ValueError) as error:
+        _LOG.debug("font %s cannot be extracted: %s", plain, error)
+        return Font(plain)
+    return Font(plain, program or b"", kind if program else "")
+
+
+def _decoded(name: str) -> str:
+    """Return a PDF name without escapes and subset prefix."""
+    parts = name.split("#")
+    text = parts[0]
+    for part in parts[1:]:
+        try:
+            text += chr(int(part[:2], 16)) + part[2:]
+        except ValueError:
+            text += "#" + part
+    head, plus, tail = text.partition("+")
+    return tail if plus and len(head) == 6 else text
+
+
+def _rename(document: pymupdf.Document, xref: int, font: Font) -> str:
+    label = f"{_LABEL}{xref}"
+    if font.kind == "type3":
+        document.xref_set_key(xref, "Name", f"/{label}")
+        return label
+    kind, value = document.xref_get_key(xref, "DescendantFonts")
+    document.xref_set_key(xref, "BaseFont", f"/{label}")
+    if kind == "xref":
+        value = document.xref_object(int(value.split()[0]), compressed=True)
+    if kind in {"xref", "array"}:
+        for part in value.strip("[] ").split(" R"):
+            numbers = part.split()
+            if len(numbers) == 2 and numbers[0].isdigit():
+                document.xref_set_key(int(numbers[0]), "BaseFont", f"/{label}")
+    return label

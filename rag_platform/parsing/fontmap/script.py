@@ -1,0 +1,104 @@
+"""The Devanagari of drawn glyphs: from the order of the pen to the order of the text, and back.
+
+Glyphs stand as they are drawn: a short i before its cluster, a reph after it. Strings of glyphs are *visual*
+here: a reph is one private character, a below-base ra is halant + ra, a half form is letter + halant.
+Knows neither fonts nor pages.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["HALANT", "RA", "RAKAR", "REPH", "SHORT_I", "is_consonant", "is_devanagari", "logical", "visual"]
+
+HALANT, RA, SHORT_I = "\u094d", "\u0930", "\u093f"
+RAKAR = HALANT + RA
+REPH = "\U000f0930"
+"""Stands for the drawn reph: a private character, so that it is never taken for ra + halant."""
+
+_ZWNJ, _ZWJ = "\u200c", "\u200d"
+_LETTER = "[\u0915-\u0939\u0958-\u095f\u0978-\u097f]\u093c?"
+_CLUSTER = f"(?:{_LETTER}{HALANT}{_ZWJ}?)*{_LETTER}(?:{RAKAR})*"
+_MATRA = "[\u093a\u093b\u093e-\u094c\u094e\u094f\u0955-\u0957\u0962\u0963]"
+_BINDU = "[\u0900-\u0903]"
+_VOWEL = "[\u0904-\u0914\u0960\u0961]"
+
+_BEFORE = re.compile(f"{SHORT_I}([{REPH}\u0900-\u0902]*)({_CLUSTER})")
+_AFTER = re.compile(f"((?:{_CLUSTER}|{_VOWEL})(?:{_MATRA}|{_BINDU}|\u093c)*){REPH}")
+_SIGN_FIRST = re.compile(f"({_BINDU})({_MATRA}+)")
+_LONE_REPH = re.compile(REPH)
+
+_SYLLABLE = re.compile(
+    f"(?P<reph>{RA}{HALANT}(?={_LETTER}|{_VOWEL}))?(?P<base>{_CLUSTER}|{_VOWEL})"
+    f"(?P<signs>(?:{_MATRA})*)(?P<bindu>{_BINDU}*)"
+)
+_PARTS = {
+    "\u094b": "\u093e\u0947",
+    "\u094c": "\u093e\u0948",
+    "\u0906": "\u0905\u093e",
+    "\u0913": "\u0905\u093e\u0947",
+    "\u0914": "\u0905\u093e\u0948",
+    "\u0910": "\u090f\u0947",
+}
+"""What legacy fonts draw as two or three glyphs."""
+_WHOLE = sorted(((parts, whole) for whole, parts in _PARTS.items()), key=lambda pair: -len(pair[0]))
+_JOINED = (("\u0905\u094b", "\u0913"), ("\u0905\u094c", "\u0914"))
+
+
+def is_devanagari(text: str) -> bool:
+    """Say whether any character is of the Devanagari block."""
+    return any("\u0900" <= character <= "\u097f" for character in text)
+
+
+def is_consonant(character: str) -> bool:
+    """Say whether a character is a Devanagari consonant letter."""
+    return "\u0915" <= character <= "\u0939" or "\u0958" <= character <= "\u095f"
+
+
+def logical(drawn: str, *, whole: bool = False) -> str:
+    """Return a word in the order of the text, NFC.
+
+    Args:
+        drawn: The strings of its glyphs, one after the other.
+        whole: Join what legacy fonts draw in parts (aa + e is o).
+
+    >>> logical("िक" + "म" + REPH)
+    'किर्म'
+    """
+    if whole:
+        drawn = joined(drawn)
+    text = _BEFORE.sub(rf"\2{SHORT_I}\1", drawn) if SHORT_I in drawn else drawn
+    for _ in range(text.count(REPH)):
+        text = _AFTER.sub(rf"{RA}{HALANT}\1", text)
+    text = _LONE_REPH.sub(RA + HALANT, text)
+    return unicodedata.normalize("NFC", _SIGN_FIRST.sub(r"\2\1", text))
+
+
+def joined(text: str) -> str:
+    """Join vowels that are drawn in parts."""
+    for parts, single in (*_WHOLE, *_JOINED):
+        text = text.replace(parts, single)
+    return text
+
+
+def parted(text: str) -> str:
+    """Take vowels apart that legacy fonts draw in parts."""
+    return "".join(_PARTS.get(character, character) for character in text)
+
+
+def visual(text: str) -> str:
+    """Return text in the order of the pen, joiners dropped: the inverse of ``logical``.
+
+    >>> visual("किर्म") == "िक" + "म" + REPH
+    True
+    """
+    text = unicodedata.normalize("NFC", text).replace(_ZWNJ, "").replace(_ZWJ, "")
+    return _SYLLABLE.sub(_drawn, text)
+
+
+def _drawn(syllable: re.Match[str]) -> str:
+    signs = syllable["signs"]
+    before = SHORT_I if SHORT_I in signs else ""
+    after = REPH if syllable["reph"] else ""
+    return before + syllable["base"] + signs.replace(SHORT_I, "") + after + syllable["bindu"]
