@@ -17,7 +17,7 @@ _STARTS_ITEM = re.compile(
     r"\s*(?:[-–—•▪●○■□➢*]\s|\(?[0-9०-९]{1,4}[.)।]|\(\s*[^\s()]{1,4}\s*\)|[a-zA-Zक-ह]{1,2}[.)]\s|\|)"
 )
 _LABEL = re.compile(r"[-–—•▪]|\(\S{1,4}\)|[0-9०-९]{1,4}[.)।]?|[a-zA-Zक-ह]{1,2}[.)]")
-_ENDS_TEXT = re.compile(r"[।॥?!:.]\s*$")
+_ENDS_SENTENCE = re.compile(r"[।॥?!]\s*$")
 _HYPHEN = re.compile(r"([a-z]+)-$")
 _FULL_SHARE = 0.12
 _NARROW = 8
@@ -132,7 +132,6 @@ def _wraps(before: Line, line: Line, left: float, right: float) -> bool:
     narrow = right - left <= _NARROW * before.height
     if narrow or not full or line.y0 <= before.y0 or _STARTS_ITEM.match(line.text):
         return False
-    ended = _ENDS_TEXT.search(before.text) is not None
-    indented = line.x0 - before.x0 > before.height
-    short = before.x1 < right - before.height
-    return not (ended and (indented or short))
+    if _ENDS_SENTENCE.search(before.text) or (before.text.rstrip()[-1] in ".:" and line.text[:1].isupper()):
+        return False  # whether the paragraph ends there or not, a line break after a sentence harms nothing
+    return not (before.text.rstrip()[-1] in ".:" and before.x1 < right - before.height)

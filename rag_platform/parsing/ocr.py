@@ -35,7 +35,7 @@ _PACKAGES = {"Devanagari": "tesseract-ocr-script-deva", "Latin": "tesseract-ocr-
 _SURE = 85.0
 """Confidence from which a Latin word on a Nepali page is believed."""
 _MAINLY, _HARDLY = 0.5, 0.05
-_FINAL_ZWNJ = regex.compile("(?<=\u094d)\u200c(?![\u0900-\u097f])")
+_FINAL_ZWNJ = regex.compile("(?<=\u094d)\u200c(?![\\p{Devanagari}&&[\\p{L}\\p{M}]])", regex.V1)
 _DEVANAGARI = regex.compile(r"\p{Devanagari}")
 _LATIN = regex.compile(r"\p{Latin}")
 _NEPALI_WORD = regex.compile(r"\p{P}*[[\p{Devanagari}&&[\p{L}\p{M}]]\u200c\u200d]+[\p{P}।]*", regex.V1)
