@@ -38,7 +38,6 @@ def build_defs(resource_overrides: Mapping[str, object] | None = None) -> dg.Def
         sensors=[inbox_sensor, documents_done, embeddings_done, run_failed, run_canceled, lost_runs],
         resources={**RESOURCES, **(resource_overrides or {})},
         executor=EXECUTOR,
-        loggers={"console": dg.colored_console_logger.configured({"log_level": "INFO"})},
     )
 
 

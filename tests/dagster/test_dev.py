@@ -194,6 +194,7 @@ def test_a_rectangle_launched_as_a_range_is_one_run(dev: Dev) -> None:
     )
     keys = dev.graphql(keys_query)["assetNodeOrError"]["partitionKeys"]
     assert len(keys) == 20
+    before = len(dev.runs())
     tags = {
         "dagster/asset_partition_range_start": f"{keys[0]}|{MODELS[0]}",
         "dagster/asset_partition_range_end": f"{keys[-1]}|{MODELS[1]}",
