@@ -17,6 +17,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +37,8 @@ _SURE = 85.0
 """Confidence from which a Latin word on a Nepali page is believed."""
 _MAINLY, _HARDLY = 0.5, 0.05
 _FINAL_ZWNJ = regex.compile("(?<=\u094d)\u200c(?![\\p{Devanagari}&&[\\p{L}\\p{M}]])", regex.V1)
+_SHORTEST_ECHO, _ALIKE = 3, 0.6
+_END_MARK = regex.compile("[।॥,;:.?!]$")
 _DEVANAGARI = regex.compile(r"\p{Devanagari}")
 _LATIN = regex.compile(r"\p{Latin}")
 _NEPALI_WORD = regex.compile(r"\p{P}*[[\p{Devanagari}&&[\p{L}\p{M}]]\u200c\u200d]+[\p{P}।]*", regex.V1)
@@ -160,7 +163,7 @@ def _run(path: Path, languages: str, timeout_s: float) -> list[_Word]:
         raise ParseError(f"Tesseract failed ({error.message.strip()})") from error
     except RuntimeError as error:  # how pytesseract reports its own time limit
         raise OcrTimeout(f"OCR timed out after {timeout_s:g} s") from error
-    return [
+    words = [
         _Word(
             text=text.strip(),
             confidence=float(table["conf"][at]),
@@ -174,6 +177,30 @@ def _run(path: Path, languages: str, timeout_s: float) -> list[_Word]:
         for at, text in enumerate(table["text"])
         if text.strip()
     ]
+    return _without_echoes(words)
+
+
+def _without_echoes(words: Sequence[_Word]) -> list[_Word]:
+    """Drop what Tesseract reads twice: the end of a word once more, over the word itself.
+
+    Boxes alone do not tell: those of different words overlap, too.
+    """
+    kept: list[_Word] = []
+    for word in words:
+        before = kept[-1] if kept else None
+        if before is None or not _echoes(before, word):
+            kept.append(word)
+        elif (end := _END_MARK.search(word.text)) and not _END_MARK.search(before.text):
+            kept[-1] = replace(before, text=before.text + end[0])
+    return kept
+
+
+def _echoes(before: _Word, word: _Word) -> bool:
+    one, other = _END_MARK.sub("", before.text), _END_MARK.sub("", word.text)
+    if (before.paragraph, before.line) != (word.paragraph, word.line) or len(other) < _SHORTEST_ECHO:
+        return False
+    alike = SequenceMatcher(None, one[-len(other) :], other, autojunk=False).ratio()
+    return alike >= _ALIKE and word.over(before)
 
 
 @lru_cache(maxsize=1)

@@ -136,3 +136,28 @@ def test_only_word_final_joiners_after_a_halant_go() -> None:
     ]
 
     assert ocr._result(words, "nep").text == "श्रीमान्\u200cको छन् भगवान्। गर्\u200dयो"
+
+
+def test_the_end_of_a_word_read_twice_is_dropped_and_neighbours_stay() -> None:
+    word = ocr._Word("पठाउनुहोस्", 90.0, 1047, 232, 252, 58, 1, 1)
+    echo = ocr.replace(word, text="नुहास्।", left=1178, top=249, width=139)
+    other = ocr.replace(word, text="सूचना", left=1178, top=249, width=139)
+
+    assert [found.text for found in ocr._without_echoes([word, echo])] == ["पठाउनुहोस्।"]
+    assert [found.text for found in ocr._without_echoes([word, other])] == ["पठाउनुहोस्", "सूचना"]
+    assert len(ocr._without_echoes([word, ocr.replace(echo, line=2)])) == 2
+
+
+def test_real_latin_words_are_put_into_the_nepali_reading() -> None:
+    def word(text: str, left: int, confidence: float) -> ocr._Word:
+        return ocr._Word(text, confidence, left, 0, 100, 40, 1, 1)
+
+    nepali = [word("मिति:", 0, 74), word("१४००60)€", 200, 6), word("कर", 400, 95), word("पाठ", 600, 90)]
+    latin = [word("fafa:", 0, 80), word("ward6@example.org", 200, 76), word("TAX", 400, 93)]
+
+    assert [found.text for found in ocr._with_latin(nepali, latin)] == [
+        "मिति:",
+        "ward6@example.org",
+        "TAX",
+        "पाठ",
+    ]
