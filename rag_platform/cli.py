@@ -131,7 +131,7 @@ def _options(
 @app.command()
 def ingest(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", exists=True, help="Files and folders to ingest.")
+        list[Path], typer.Argument(metavar="PATH...", exists=True, readable=True, help="Files and folders.")
     ],
     collection: Collection = None,
     output: Output = Format.table,
@@ -229,7 +229,9 @@ def search(
 
 @app.command()
 def parse(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The file to read.")],
+    file: Annotated[
+        Path, typer.Argument(exists=True, readable=True, dir_okay=False, help="The file to read.")
+    ],
     output: Annotated[TextFormat, typer.Option("--format", help="Text alone, or all that is known.")] = (
         TextFormat.text
     ),
