@@ -37,8 +37,18 @@ _PREVIEW_ROWS = 3
 _PREVIEW_WIDTH = 80
 _FAILURES_SHOWN = 20
 _DOCUMENTS_SHOWN = 50
-_REPEATED = {"document_id", "collection", "source", "content_sha256", "metadata"}
-"""Columns that say the same in every row of a document; they stand beside the preview."""
+_PREVIEWED = {
+    "page_no",
+    "ordinal",
+    "text",
+    "page_first",
+    "page_last",
+    "origin",
+    "confidence",
+    "chunk_id",
+    "vector",
+}
+"""Columns worth a look; few, for an event is stored for every partition."""
 
 
 def column_schema(schema: pa.Schema) -> dg.TableSchema:
@@ -57,11 +67,11 @@ def column_schema(schema: pa.Schema) -> dg.TableSchema:
 
 
 def preview(path: Path) -> dg.TableMetadataValue | None:
-    """Return the first rows of a Parquet file with long values cut, or None when it has no rows."""
+    """Return the first rows of a Parquet file with long values cut, or None when there is nothing to see."""
     with pq.ParquetFile(path) as file:
-        names = [name for name in file.schema_arrow.names if name not in _REPEATED]
+        names = [name for name in file.schema_arrow.names if name in _PREVIEWED]
         batch = next(file.iter_batches(_PREVIEW_ROWS, columns=names), None)
-    if batch is None or not batch.num_rows:
+    if batch is None or not names or not batch.num_rows:
         return None
     rows = [{name: _short(value) for name, value in row.items()} for row in batch.to_pylist()]
     return _table(rows)

@@ -29,6 +29,7 @@ class OpenSqliteEventLog(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str) -> None:
         self._engines: dict[str, sqlalchemy.Engine] = {}
+        self._tables: set[str] = set()
         super().__init__(base_dir)
 
     @contextmanager
@@ -37,6 +38,12 @@ class OpenSqliteEventLog(SqliteEventLogStorage):
             engine = self._engine(shard)
             with engine.connect() as connection, connection.begin():
                 yield connection
+
+    def has_table(self, table_name: str) -> bool:
+        """Say whether the index has a table; asked at every event, and one that is there stays."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def dispose(self) -> None:
         """Close every file."""

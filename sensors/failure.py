@@ -48,7 +48,7 @@ def run_canceled(context: dg.RunStatusSensorContext, platform: dg.ResourceParam[
 
 
 @dg.sensor(
-    minimum_interval_seconds=60,
+    minimum_interval_seconds=15,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Marks runs as failed whose process is gone: killed, or ended with the machine.",
 )
