@@ -12,15 +12,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-from rag_platform.privacy import keep_private
-
-keep_private()
-
-from jobs.run import ingest, instance_for  # noqa: E402 - after telemetry is off
-
-from rag_platform import pipeline  # noqa: E402
-from rag_platform.settings import Settings  # noqa: E402
-from rag_platform.system import System  # noqa: E402
+from jobs.claims import new_owner
+from jobs.run import ingest, instance_for
+from rag_platform import pipeline
+from rag_platform.settings import Settings
+from rag_platform.system import System
 
 _SUBJECTS = ["नगरपालिकाले", "विद्यालयले", "स्वास्थ्य चौकीले", "वडा कार्यालयले", "खानेपानी समितिले"]
 _OBJECTS = ["सम्पत्ति करको विवरण", "भर्नाको सूचना", "खोप कार्यक्रम", "बजेटको सारांश", "मर्मतको तालिका"]
@@ -63,7 +59,7 @@ def by_dagster(system: System) -> None:
             system,
             instance,
             sources=None,
-            owner="benchmark",
+            owner=new_owner("cli"),
             models=system.settings.active_embedders,
             force=False,
         )
