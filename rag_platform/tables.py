@@ -6,14 +6,15 @@ each document in it. Reading and writing files does not happen here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple, fields
 from typing import Any
 
 import pyarrow as pa
 
 from rag_platform.errors import SchemaMismatch
-from rag_platform.types import Chunk, Document, Page
+from rag_platform.types import Chunk, Document, Page, Region
 
 __all__ = [
     "CHUNKS",
@@ -59,10 +60,16 @@ PAGES = pa.schema(
         _field("text", pa.large_string(), "NFC text as the source has it"),
         _field("start", pa.int64(), "first code point of the page in the document's text"),
         _field("end", pa.int64(), "one past its last code point"),
-        _field("origin", _STR, "text_layer, ocr, legacy_font or markup"),
-        _field("confidence", pa.float32(), "0 to 1"),
+        _field("origin", _STR, "text_layer, font_map, legacy_font, ocr or markup"),
+        _field("confidence", pa.float32(), "0 to 1: how sure the route is"),
+        _field("score", pa.float32(), "0 to 1: how well the text reads, by its words"),
         _field("reason", _STR, "why this route was taken"),
         _field("suspect", pa.bool_(), "the text is probably wrong"),
+        _field(
+            "regions",
+            _STR,
+            "JSON list of [start, end, kind, level]: heading, table, image",
+        ),
         _field("metadata", _STR, "JSON object: what the file says about itself"),
     ]
 )
@@ -81,6 +88,7 @@ CHUNKS = pa.schema(
         _field("overlap", _INT, "code points shared with the chunk before"),
         _field("kind", _STR, "text, table or image"),
         _field("language", _STR, "ne, en, mixed, romanized or unknown"),
+        _field("path", _STR, "headings and legal divisions above its start, joined by ' > '"),
     ]
 )
 
@@ -99,6 +107,8 @@ def embeddings(dim: int) -> pa.Schema:
         ]
     )
 
+
+_PAGE_FIELDS = tuple(field.name for field in fields(Page) if field.name != "regions")
 
 TABLES = {"raw_documents": RAW_DOCUMENTS, "pages": PAGES, "chunks": CHUNKS}
 
@@ -123,7 +133,14 @@ def pages_table(document: Document, metadata: str) -> pa.Table:
     """Return the pages of one document; ``metadata`` is its JSON."""
     identity = {name: getattr(document, name) for name in PAGES.names[:5]}
     rows = [
-        {**identity, **asdict(page), "start": span.start, "end": span.end, "metadata": metadata}
+        {
+            **identity,
+            **{name: getattr(page, name) for name in _PAGE_FIELDS},
+            "start": span.start,
+            "end": span.end,
+            "regions": json.dumps([astuple(region) for region in page.regions]),
+            "metadata": metadata,
+        }
         for page, span in zip(document.pages, document.page_spans, strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=PAGES)
@@ -131,9 +148,11 @@ def pages_table(document: Document, metadata: str) -> pa.Table:
 
 def pages_from(table: pa.Table) -> tuple[Page, ...]:
     """Return the pages of a table of one document, by page number."""
-    names = [f.name for f in fields(Page)]
-    rows = table.select(names).to_pylist()
-    return tuple(Page(**row) for row in sorted(rows, key=lambda row: row["page_no"]))
+    rows = table.select([*_PAGE_FIELDS, "regions"]).to_pylist()
+    return tuple(
+        Page(**{**row, "regions": tuple(Region(*values) for values in json.loads(row["regions"]))})
+        for row in sorted(rows, key=lambda row: row["page_no"])
+    )
 
 
 def chunks_table(chunks: Sequence[Chunk]) -> pa.Table:

@@ -25,6 +25,8 @@ __all__ = [
     "Origin",
     "Page",
     "Prompt",
+    "Region",
+    "RegionKind",
     "Scored",
     "Span",
     "Status",
@@ -39,8 +41,9 @@ PAGE_BREAK = "\n\n"
 
 _NAMESPACE = UUID("6a2c8b0e-6f5d-5b6e-9a53-7b1f0c3d2e41")
 
-Origin = Literal["text_layer", "ocr", "legacy_font", "markup"]
+Origin = Literal["text_layer", "font_map", "legacy_font", "ocr", "markup"]
 Kind = Literal["text", "table", "image"]
+RegionKind = Literal["heading", "table", "image"]
 Mode = Literal["hybrid", "dense", "lexical"]
 Prompt = Literal["query", "passage"]
 Status = Literal["pending", "ok", "unchanged", "empty", "failed", "unsupported", "deleted"]
@@ -80,6 +83,20 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """A part of a page's text that is more than running text; code points of ``Page.text``.
+
+    Attributes:
+        level: Of a heading: 1 is the highest; 0 elsewhere.
+    """
+
+    start: int
+    end: int
+    kind: RegionKind
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page, slide, chapter or section as the source has it.
 
@@ -87,10 +104,13 @@ class Page:
         page_no: Counts from 1.
         text: NFC text, joiners, digits and spelling as in the source.
         origin: Which route gave the text.
-        confidence: 0 to 1; the mean word confidence for OCR, 1.0 for markup.
+        confidence: 0 to 1: how sure the route is; the mean word confidence for OCR, the share of sure
+            glyphs for a font map, 1.0 for markup.
         reason: Why this route was taken, or what failed on this page.
         suspect: The text is probably wrong (legacy font bytes, broken text layer, failed page).
         label: What the source calls it: page, slide, chapter, section.
+        score: 0 to 1: how well the text reads, by its words, whatever the route; 1.0 where not judged.
+        regions: Headings, tables and pictures' texts, in order of their start.
     """
 
     page_no: int
@@ -100,6 +120,8 @@ class Page:
     reason: str = ""
     suspect: bool = False
     label: str = "page"
+    score: float = 1.0
+    regions: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +174,8 @@ class Chunk:
         token_count: XLM-R tokens of ``text``, without prefix and special tokens.
         overlap: Characters shared with the chunk before, as they really are.
         language: ``ne``, ``en``, ``mixed``, ``romanized`` or ``unknown``.
+        path: Where it stands: headings and legal divisions above its start, joined by `` > ``
+            (``भाग ३ > परिच्छेद २ > दफा ९``); empty without any.
     """
 
     chunk_id: str
@@ -169,6 +193,7 @@ class Chunk:
     overlap: int
     kind: Kind
     language: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

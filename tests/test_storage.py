@@ -11,7 +11,7 @@ import pytest
 from rag_platform import tables
 from rag_platform.errors import SchemaMismatch, StorageError
 from rag_platform.storage import RawStore, TableStore, atomic, copy_file, storage_errors, write_json
-from rag_platform.types import Document, Page
+from rag_platform.types import Document, Page, Region
 
 NEPALI = "नेपालको संविधान"
 
@@ -131,7 +131,7 @@ def test_pages_survive_the_way_through_their_table() -> None:
     pages = (
         Page(1, NEPALI, "markup"),
         Page(2, "", "ocr", 0.0, "blank page"),
-        Page(3, "भाग १", "ocr", 0.5, "स्क्यान", True),
+        Page(3, "भाग १", "ocr", 0.5, "स्क्यान", True, score=0.5, regions=(Region(0, 5, "heading", 1),)),
     )
     document = Document("ऐन.pdf", "0" * 64, "pdf", pages)
     table = tables.check(tables.pages_table(document, "{}"), tables.PAGES)
