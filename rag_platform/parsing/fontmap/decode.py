@@ -28,6 +28,7 @@ class Reading:
         residual: Share of its training words that came out otherwise.
         shows_halant: It draws a halant that is seen.
         halves: Consonants that its font can draw as half forms.
+        in_parts: Its font draws vowels in parts, as legacy fonts do.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Reading:
     residual: float = 0.0
     shows_halant: bool = False
     halves: frozenset[str] = frozenset()
+    in_parts: bool = False
 
     @property
     def sure(self) -> bool:
@@ -60,22 +62,18 @@ def decode(readings: Sequence[Reading], convert: Callable[[int, int], str] | Non
     """
     parts: list[str] = []
     at = 0
-    for (legacy, learned), members in groupby(readings, key=_family):
+    for legacy, members in groupby(readings, key=lambda reading: reading.route == "legacy"):
         run = list(members)
         if legacy and convert is not None:
             parts.append(convert(at, at + len(run)))
         else:
-            parts.append(logical(_drawn(run), whole=learned))
+            parts.append(logical(_drawn(run), whole=any(reading.in_parts for reading in run)))
         at += len(run)
     return DecodedWord("".join(parts), all(reading.sure for reading in readings))
 
 
-def _family(reading: Reading) -> tuple[bool, bool]:
-    return reading.route == "legacy", reading.route == "learned"
-
-
 def _drawn(readings: Iterable[Reading]) -> str:
-    """Join the strings of glyphs; a halant seen on a letter that has a half form was asked for by a non-joiner."""
+    """Join the strings of glyphs; where a halant is seen on a letter with a half form, a non-joiner was."""
     text = ""
     shown: Reading | None = None
     for reading in readings:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_platform.parsing.fontmap import gsub
 from rag_platform.parsing.fontmap.gsub import FontTables
+from rag_platform.parsing.fontmap.outlines import Outlines, digest
 
 if TYPE_CHECKING:
     import pymupdf
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Font", "Glyph", "Glyphs", "open_renamed"]
 
 _LOG = logging.getLogger(__name__)
+logging.getLogger("fontTools").setLevel(
+    logging.ERROR
+)  # it warns of dates and flags that every subset has wrong
 _LABEL = "rag-font-"
 
 
@@ -36,11 +41,14 @@ class Font:
         name: The name that the PDF gives it, without the prefix of a subset.
         program: The embedded file; empty where none is embedded.
         kind: ``ttf``, ``otf``, ``cff``, ``cid``, ``type3`` or empty.
+        procedures: Fingerprints of the drawing procedures of a ``type3`` font.
     """
 
     name: str
     program: bytes = b""
     kind: str = ""
+    procedures: Mapping[int, str] = field(default_factory=dict)
+    _shapes: dict[int, str | None] = field(default_factory=dict)
 
     @cached_property
     def sha(self) -> str:
@@ -72,6 +80,45 @@ class Font:
     def inverted(self) -> FontTables | None:
         """Its substitution rules run backwards; None where it has none for Devanagari."""
         return self._tables[1]
+
+    @property
+    def embedded(self) -> bool:
+        """Say whether the document carries its shapes."""
+        return bool(self.program) or self.kind == "type3"
+
+    @cached_property
+    def _codes(self) -> dict[int, str]:
+        """Key codes of a font without Unicode: its symbol ``cmap`` numbers them from U+F000."""
+        codes = dict(self.characters)
+        if self.opened is not None and "cmap" in self.opened:
+            for table in self.opened["cmap"].tables:
+                if table.platformID == 3 and table.platEncID == 0:
+                    codes.update(
+                        {gsub.glyph_number(name): chr(code & 0xFF) for code, name in table.cmap.items()}
+                    )
+        return codes
+
+    def code(self, glyph: int) -> str:
+        """Return the key code that a legacy font gives a glyph; empty where it has none."""
+        return self._codes.get(glyph, "")
+
+    @cached_property
+    def _outlines(self) -> Outlines:
+        return Outlines(self.opened, self.program if self.kind in {"cff", "cid"} else b"")
+
+    def outline(self, glyph: int) -> str:
+        """Return the fingerprint of a glyph's shape; empty where there is none, or it is not known."""
+        return self._shape(glyph) or ""
+
+    def blank(self, glyph: int) -> bool:
+        """Say whether a glyph is known to draw nothing."""
+        return self._shape(glyph) == ""
+
+    def _shape(self, glyph: int) -> str | None:
+        if glyph not in self._shapes:
+            known = self.procedures.get(glyph) if self.kind == "type3" else self._outlines.key(glyph)
+            self._shapes[glyph] = known
+        return self._shapes[glyph]
 
     @property
     def characters(self) -> dict[int, str]:
@@ -153,13 +200,35 @@ def _font_objects(document: pymupdf.Document) -> Iterator[tuple[int, str]]:
 def _font(document: pymupdf.Document, xref: int, name: str) -> Font:
     plain = _decoded(name)
     if document.xref_get_key(xref, "Subtype")[1] == "/Type3":
-        return Font(f"Type3-{xref}", b"", "type3")
+        return Font(f"Type3-{xref}", b"", "type3", _procedures(document, xref))
     try:
         _, kind, _, program = document.extract_font(xref)
     except (RuntimeError, ValueError) as error:
         _LOG.debug("font %s cannot be extracted: %s", plain, error)
         return Font(plain)
     return Font(plain, program or b"", kind if program else "")
+
+
+def _procedures(document: pymupdf.Document, xref: int) -> dict[int, str]:
+    """Return the fingerprints of a Type 3 font's drawing procedures by character code."""
+    streams = dict(re.findall(r"/([^\s/<>\[\]()]+)\s+(\d+) 0 R", _value(document, xref, "CharProcs")))
+    differences = re.search(r"/Differences\s*\[([^\]]*)\]", _value(document, xref, "Encoding"))
+    found: dict[int, str] = {}
+    code = 0
+    for token in re.findall(r"/[^\s/\]]+|\d+", differences[1] if differences else ""):
+        if token.isdigit():
+            code = int(token)
+            continue
+        if (number := streams.get(token[1:])) is not None and (drawn := document.xref_stream(int(number))):
+            found[code] = digest(drawn)
+        code += 1
+    return found
+
+
+def _value(document: pymupdf.Document, xref: int, key: str) -> str:
+    """Return a value of a dictionary as text, one reference followed."""
+    kind, value = document.xref_get_key(xref, key)
+    return str(document.xref_object(int(value.split()[0])) if kind == "xref" else value)
 
 
 def _decoded(name: str) -> str:
@@ -183,7 +252,7 @@ def _rename(document: pymupdf.Document, xref: int, font: Font) -> str:
     kind, value = document.xref_get_key(xref, "DescendantFonts")
     document.xref_set_key(xref, "BaseFont", f"/{label}")
     if kind == "xref":
-        value = document.xref_object(int(value.split()[0]), compressed=True)
+        value = _value(document, xref, "DescendantFonts")
     if kind in {"xref", "array"}:
         for part in value.strip("[] ").split(" R"):
             numbers = part.split()

@@ -1,31 +1,65 @@
 """The pages of a PDF through what its own fonts say of their glyphs.
 
-The way in: trace the pages, find what each glyph means, decode. Runs no OCR of its own.
+The way in: trace the pages, find what each glyph means, learn what is missing from the OCR of a few pages,
+decode. OCR is asked for through a function that the caller gives; which page gets which route in the end is
+the caller's decision, by ``confidence``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag_platform.parsing.fontmap.decode import DecodedWord, Reading, decode
-from rag_platform.parsing.fontmap.fonts import Glyph, Glyphs, open_renamed
-from rag_platform.parsing.fontmap.script import is_devanagari
+from rag_platform.parsing.fontmap.arrange import as_text, reading_order
+from rag_platform.parsing.fontmap.decode import DecodedWord, decode
+from rag_platform.parsing.fontmap.fonts import Font, Glyphs, open_renamed
+from rag_platform.parsing.fontmap.learn import Key, choose_pages, learn
+from rag_platform.parsing.fontmap.legacy import Legacy
+from rag_platform.parsing.fontmap.matching import OcrPage, Pair, pairs
+from rag_platform.parsing.fontmap.meaning import FontUse, converters, key, meanings
+from rag_platform.parsing.fontmap.script import is_devanagari, parted, visual
 from rag_platform.parsing.fontmap.trace import TracedLine, TracedWord, trace
+from rag_platform.parsing.fontmap.verify import Disagreement, disagreement
 
 if TYPE_CHECKING:
     import pymupdf
 
-__all__ = ["FontMapReader", "MappedPage"]
+__all__ = ["FontMapReader", "MappedPage", "Ocr"]
 
-_PARAGRAPH = 1.45
-"""A pitch this many times the usual one begins a paragraph."""
+_LOG = logging.getLogger(__name__)
+
+Ocr = Callable[[int], OcrPage | None]
+"""Page number, from 1, to the words that OCR reads there; None where it cannot."""
+
+_OCR_PAGES = 5
+_LEARN_FROM = 0.01
+"""Share of foreign ink that nothing explains, from which OCR pages are worth their time."""
+_KEPT_PAGES = 300
+"""Traces of so many pages are kept between the passes: about 0.15 MB a page."""
+_SAMPLE = 400
+_FEW = 12
+_NAMED = 0.02
+_MIN_OCR_CONFIDENCE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class MappedPage:
-    """One page read through its fonts."""
+    """One page read through its fonts.
+
+    Attributes:
+        page_no: From 1.
+        text: In reading order: a line each printed line, blank lines between paragraphs.
+        confidence: Share of its glyphs, those of plain Latin fonts aside, that are surely known.
+        unsure_words: Words of the text with a glyph that is not.
+        coverage: Share of the same glyphs that have any meaning, sure or not.
+        route: What explained them: ``gsub``, ``outline``, ``legacy``, ``learned``, several joined by ``+``;
+            ``layer`` where the page has plain Latin only, ``none`` where nothing is drawn or known.
+        reason: The same in words, for people.
+    """
 
     page_no: int
     text: str
@@ -37,45 +71,263 @@ class MappedPage:
 
 
 class FontMapReader:
-    """Reads the pages of one document."""
+    """Reads the pages of one document; the document itself is left as it is.
 
-    def __init__(self, document: pymupdf.Document) -> None:
+    Args:
+        document: Open, and unlocked if it had a password.
+        ocr: Reads a page's picture; asked for a few pages, and only where fonts leave glyphs unexplained.
+            Boxes are in points of the page as shown.
+        legacy: Finds the converter of a legacy font, such as ``legacy.legacy_converter``.
+        only: Numbers of the pages to read, from 1; all by default.
+        ocr_pages: Pages to learn from at most.
+    """
+
+    def __init__(
+        self,
+        document: pymupdf.Document,
+        *,
+        ocr: Ocr | None = None,
+        legacy: Legacy | None = None,
+        only: Collection[int] | None = None,
+        ocr_pages: int = _OCR_PAGES,
+    ) -> None:
         self._document, self._fonts = open_renamed(document)
+        self._ocr = ocr
+        self._ocr_pages = ocr_pages
+        numbers = range(1, self._document.page_count + 1)
+        self._numbers = [number for number in numbers if only is None or number in only]
         self._glyphs = Glyphs()
-        self._traced = [trace(page, self._glyphs, self._fonts) for page in self._document]
-        self._readings = [_reading(glyph) for glyph in self._glyphs.known]
+        self._kept: dict[int, list[TracedLine]] = {}
+        self._drawn: dict[int, Counter[int]] = {}
+        self._failed: dict[int, str] = {}
+        self._uses: dict[Font, FontUse] = {}
+        self.learned_from: tuple[int, ...] = ()
+        for number in self._numbers:
+            self._survey(number)
+        self._converters = converters(self._uses, legacy)
+        self._readings = meanings(self._glyphs.known, self._uses, self._converters)
+        if ocr is not None and self._unexplained() > _LEARN_FROM:
+            self._learn(ocr)
 
-    def pages(self) -> Iterator[MappedPage]:
-        """Yield the pages in order."""
-        for number, lines in enumerate(self._traced, start=1):
-            yield self._page(number, lines)
+    def pages(self) -> dict[int, MappedPage]:
+        """Read all pages, by number."""
+        return {number: self.page(number) for number in self._numbers}
 
-    def _page(self, number: int, lines: Sequence[TracedLine]) -> MappedPage:
-        parts = []
-        n, sure, unsure = 0, 0, []
+    def page(self, page_no: int) -> MappedPage:
+        """Read one page."""
+        if page_no in self._failed:
+            reason = f"the page cannot be traced ({self._failed[page_no]})"
+            return MappedPage(page_no, "", 0.0, (), 0.0, "none", reason)
+        lines = self._lines(page_no)
+        rows = reading_order(lines, self._upright(page_no))
+        decoded = {id(word): self._word(word) for row in rows for word in row.words}
+        text = as_text(rows, lambda word: decoded[id(word)].text)
+        unsure = tuple(word.text for word in decoded.values() if not word.sure and word.text)
+        return self._judged(page_no, text, unsure)
+
+    def verify(self, page_no: int, read: OcrPage) -> Disagreement:
+        """Compare a page with its OCR, word by word where both have ink."""
+        found = self._pairs(page_no, read)
+        return disagreement((self._spelt(pair), pair.text) for pair in found)
+
+    def verification_page(self) -> int | None:
+        """Choose the page to compare with OCR: the one with most foreign ink that was not learned from."""
+        others = [number for number in self._drawn if number not in self.learned_from]
+        return max(others, key=self._foreign_ink, default=None)
+
+    def _survey(self, number: int) -> None:
+        """Trace a page for the first time: count its glyphs, and note what its fonts claim to write."""
+        try:
+            lines = trace(self._document.load_page(number - 1), self._glyphs, self._fonts)
+        except (RuntimeError, ValueError) as error:  # MuPDF's own errors are RuntimeErrors
+            _LOG.debug("page %d cannot be traced: %s", number, error)
+            self._failed[number] = str(error).splitlines()[0] if str(error) else type(error).__name__
+            return
+        if len(self._kept) < _KEPT_PAGES:
+            self._kept[number] = lines
+        drawn: Counter[int] = Counter()
         for line in lines:
-            words = [self._word(word) for word in line.words]
-            parts.append(" ".join(word.text for word in words))
-            unsure += [w.text for w in words if not w.sure]
-            for w in line.words:
-                for g in w.glyphs:
-                    n += 1
-                    sure += self._readings[g].sure
-        return MappedPage(
-            number, "\n".join(parts), sure / max(1, n), tuple(unsure), sure / max(1, n), "gsub", ""
-        )
+            for word in line.words:
+                drawn.update(word.glyphs)
+                self._note(word)
+        self._drawn[number] = drawn
+
+    def _note(self, word: TracedWord) -> None:
+        for font, run in self._runs(word):
+            if font.inverted is None:
+                use = self._uses.setdefault(font, FontUse())
+                if len(use.words) < _SAMPLE:
+                    drawn = [self._glyphs[glyph] for glyph in run]
+                    use.words.append("".join(glyph.layer for glyph in drawn))
+                    use.codes.append("".join(font.code(glyph.number) or glyph.layer for glyph in drawn))
+
+    def _runs(self, word: TracedWord) -> Iterator[tuple[Font, list[int]]]:
+        font, run = self._glyphs[word.glyphs[0]].font, [word.glyphs[0]]
+        for glyph in word.glyphs[1:]:
+            if (other := self._glyphs[glyph].font) is font:
+                run.append(glyph)
+            else:
+                yield font, run
+                font, run = other, [glyph]
+        yield font, run
+
+    def _lines(self, number: int) -> list[TracedLine]:
+        if number in self._kept:
+            return self._kept[number]
+        return trace(self._document.load_page(number - 1), self._glyphs, self._fonts)
+
+    def _upright(self, number: int) -> int:
+        return int(-self._document.load_page(number - 1).rotation // 90) % 4
 
     def _word(self, word: TracedWord) -> DecodedWord:
-        return decode([self._readings[g] for g in word.glyphs])
+        readings = [self._readings[glyph] for glyph in word.glyphs]
 
+        def convert(start: int, end: int) -> str:
+            text = "".join(reading.text for reading in readings[start:end])
+            return self._converters[self._glyphs[word.glyphs[start]].font](text)
 
-def _reading(glyph: Glyph) -> Reading:
-    tables = glyph.font.inverted
-    if tables is not None and glyph.number in tables.texts:
-        return Reading(
-            tables.texts[glyph.number],
-            "gsub",
-            shows_halant=glyph.number in tables.halant_forms,
-            halves=tables.half_letters,
+        return decode(readings, convert)
+
+    def _spelt(self, pair: Pair) -> str:
+        return "".join(self._word(word).text for word in pair.words)
+
+    def _foreign(self, glyph: int) -> bool:
+        return self._readings[glyph].route != "layer"
+
+    def _foreign_ink(self, number: int) -> int:
+        return sum(n for glyph, n in self._drawn[number].items() if self._foreign(glyph))
+
+    def _unexplained(self) -> float:
+        """Return the share of foreign ink without a meaning."""
+        total: Counter[bool] = Counter()
+        for drawn in self._drawn.values():
+            for glyph, n in drawn.items():
+                if self._foreign(glyph):
+                    total[bool(self._readings[glyph].route)] += n
+        return total[False] / (sum(total.values()) or 1)
+
+    def _pairs(self, number: int, read: OcrPage) -> list[Pair]:
+        import pymupdf
+
+        back = self._document.load_page(number - 1).derotation_matrix
+        boxed = []
+        for word in read.words:
+            rect = pymupdf.Rect(word.x0, word.y0, word.x1, word.y1) * back
+            boxed.append((word, (rect.x0, rect.y0, rect.x1, rect.y1)))
+        upright = self._upright(number)
+        lines = [line for line in self._lines(number) if line.words and line.words[0].turn == upright]
+        return list(pairs(lines, boxed))
+
+    @cached_property
+    def _keys(self) -> list[Key]:
+        return [key(glyph) for glyph in self._glyphs.known]
+
+    def _learn(self, ocr: Ocr) -> None:
+        """Learn what the unexplained glyphs mean from the OCR of a few pages."""
+        keys = self._keys
+        missing = {keys[glyph] for glyph, reading in enumerate(self._readings) if not reading.route}
+        shown = {
+            number: Counter(
+                {glyph_key: n for glyph, n in drawn.items() if (glyph_key := keys[glyph]) in missing}
+            )
+            for number, drawn in self._drawn.items()
+        }
+        chosen = choose_pages(shown, missing, at_most=self._ocr_pages)
+        examples: list[tuple[tuple[Key, ...], str]] = []
+        read_pages = []
+        whole = self._in_parts(missing)
+        for number in chosen:
+            read = ocr(number)
+            if read is None:
+                continue
+            read_pages.append(number)
+            for pair in self._pairs(number, read):
+                if pair.confidence >= _MIN_OCR_CONFIDENCE and self._teaches(pair, missing):
+                    text = visual(pair.text)
+                    examples.append(
+                        (tuple(keys[glyph] for glyph in pair.glyphs), parted(text) if whole else text)
+                    )
+        self.learned_from = tuple(read_pages)
+        known = {keys[glyph]: reading.text for glyph, reading in enumerate(self._readings) if reading.route}
+        known = {glyph_key: text for glyph_key, text in known.items() if glyph_key not in missing}
+        found = learn(examples, known, claims=self._claims(missing))
+        for glyph, reading in enumerate(self._readings):
+            if not reading.route and (learned := found.get(keys[glyph])) is not None:
+                self._readings[glyph] = replace(
+                    reading,
+                    text=learned.text,
+                    route="learned",
+                    posterior=learned.posterior,
+                    residual=learned.residual,
+                    in_parts=whole,
+                )
+
+    def _claims(self, missing: Collection[Key]) -> dict[Key, str]:
+        """Return what the text layer says of the unexplained glyphs, where it says anything Devanagari."""
+        claims: dict[Key, str] = {}
+        for glyph_key, glyph in zip(self._keys, self._glyphs.known, strict=True):
+            if glyph_key in missing and is_devanagari(glyph.layer):
+                claims[glyph_key] = glyph.layer
+        return claims
+
+    def _in_parts(self, missing: Collection[Key]) -> bool:
+        """Say whether the unexplained fonts look like legacy ones, which draw vowels in parts."""
+        ink: Counter[bool] = Counter()
+        for drawn in self._drawn.values():
+            for glyph, n in drawn.items():
+                if self._keys[glyph] in missing:
+                    ink[is_devanagari(self._glyphs[glyph].layer)] += n
+        return ink[False] > ink[True]
+
+    def _teaches(self, pair: Pair, missing: Collection[Key]) -> bool:
+        routes = {self._readings[glyph].route for glyph in pair.glyphs}
+        return "legacy" not in routes and any(self._keys[glyph] in missing for glyph in pair.glyphs)
+
+    def _judged(self, page_no: int, text: str, unsure: tuple[str, ...]) -> MappedPage:
+        drawn = self._drawn[page_no]
+        foreign = {glyph: n for glyph, n in drawn.items() if self._foreign(glyph)}
+        n_foreign = sum(foreign.values())
+        if n_foreign < _FEW:
+            foreign, n_foreign = dict(drawn), sum(drawn.values())
+        routes: Counter[str] = Counter()
+        sure = 0
+        for glyph, n in foreign.items():
+            reading = self._readings[glyph]
+            routes[reading.route] += n
+            sure += n if reading.sure else 0
+        total = max(1, n_foreign)
+        return MappedPage(
+            page_no=page_no,
+            text=text,
+            confidence=round(sure / total, 4),
+            unsure_words=unsure,
+            coverage=round(1 - routes[""] / total, 4) if n_foreign else 0.0,
+            route=_route(routes),
+            reason=_reason(routes, n_foreign, len(unsure), self.learned_from),
         )
-    return Reading(glyph.layer, "layer" if not is_devanagari(glyph.layer) else "")
+
+
+def _route(routes: Mapping[str, int]) -> str:
+    total = sum(routes.values())
+    named = [route for route, n in Counter(routes).most_common() if route and n >= _NAMED * total]
+    foreign = [route for route in named if route != "layer"]
+    return "+".join(foreign or named) or "none"
+
+
+_SAID = {
+    "gsub": "by the font's own rules",
+    "outline": "by outline",
+    "legacy": "by a legacy table",
+    "learned": "learned from OCR",
+    "layer": "of Latin fonts",
+    "": "unknown",
+}
+
+
+def _reason(routes: Mapping[str, int], total: int, n_unsure: int, learned_from: Sequence[int]) -> str:
+    if not total:
+        return "font map: nothing is drawn as text"
+    parts = [f"{n} {_SAID[route]}" for route, n in Counter(routes).most_common() if n]
+    pages = f" of page {', '.join(map(str, learned_from))}" if routes.get("learned") else ""
+    unsure = f"; {n_unsure} unsure words" if n_unsure else ""
+    return f"font map: {total} glyphs, {', '.join(parts)}{pages}{unsure}"

@@ -33,17 +33,30 @@ _SYLLABLE = re.compile(
     f"(?P<reph>{RA}{HALANT}(?={_LETTER}|{_VOWEL}))?(?P<base>{_CLUSTER}|{_VOWEL})"
     f"(?P<signs>(?:{_MATRA})*)(?P<bindu>{_BINDU}*)"
 )
+_HOOK = "\U000f0931"
+"""The hook that legacy fonts hang on pa, bha and u for pha, jha and uu, and on the ligature tta for kta."""
 _PARTS = {
-    "\u094b": "\u093e\u0947",
-    "\u094c": "\u093e\u0948",
-    "\u0906": "\u0905\u093e",
-    "\u0913": "\u0905\u093e\u0947",
-    "\u0914": "\u0905\u093e\u0948",
-    "\u0910": "\u090f\u0947",
+    "ो": "ाे",
+    "ौ": "ाै",
+    "आ": "अा",
+    "ओ": "अाे",
+    "औ": "अाै",
+    "ऐ": "एे",
+    "ई": "इ" + REPH,
+    "ऊ": "उ" + _HOOK,
+    "फ": "प" + _HOOK,
+    "झ": "भ" + _HOOK,
+    "क्त": "त्त" + _HOOK,
+    "ण": "ण्ा",
+    "ष": "ष्ा",
 }
 """What legacy fonts draw as two or three glyphs."""
-_WHOLE = sorted(((parts, whole) for whole, parts in _PARTS.items()), key=lambda pair: -len(pair[0]))
-_JOINED = (("\u0905\u094b", "\u0913"), ("\u0905\u094c", "\u0914"))
+_WHOLE = [(parts, whole) for whole, parts in _PARTS.items() if whole not in "णष"]
+_WHOLE.sort(key=lambda pair: -len(pair[0]))
+_PARTED = re.compile("|".join(_PARTS))
+_JOINED = (("अो", "ओ"), ("अौ", "औ"))
+_STEM = re.compile(f"({_LETTER}){HALANT}ा")
+"""A half letter and the upright that completes it."""
 
 
 def is_devanagari(text: str) -> bool:
@@ -68,7 +81,8 @@ def logical(drawn: str, *, whole: bool = False) -> str:
     """
     if whole:
         drawn = joined(drawn)
-    text = _BEFORE.sub(rf"\2{SHORT_I}\1", drawn) if SHORT_I in drawn else drawn
+    text = drawn.replace("इ" + REPH, "ई")
+    text = _BEFORE.sub(rf"\2{SHORT_I}\1", text) if SHORT_I in text else text
     for _ in range(text.count(REPH)):
         text = _AFTER.sub(rf"{RA}{HALANT}\1", text)
     text = _LONE_REPH.sub(RA + HALANT, text)
@@ -77,14 +91,15 @@ def logical(drawn: str, *, whole: bool = False) -> str:
 
 def joined(text: str) -> str:
     """Join vowels that are drawn in parts."""
+    text = _STEM.sub(r"\1", text)
     for parts, single in (*_WHOLE, *_JOINED):
         text = text.replace(parts, single)
-    return text
+    return text.replace(_HOOK, "")
 
 
 def parted(text: str) -> str:
     """Take vowels apart that legacy fonts draw in parts."""
-    return "".join(_PARTS.get(character, character) for character in text)
+    return _PARTED.sub(lambda found: _PARTS[found[0]], text)
 
 
 def visual(text: str) -> str:

@@ -16,7 +16,7 @@ from rag_platform.parsing.fontmap.fonts import Font, Glyphs
 if TYPE_CHECKING:
     import pymupdf
 
-__all__ = ["Box", "TracedLine", "TracedWord", "trace"]
+__all__ = ["Box", "TracedLine", "TracedWord", "framed", "trace"]
 
 Box = tuple[float, float, float, float]
 _INVISIBLE = 3
@@ -63,6 +63,18 @@ class TracedWord:
         return across[0], -along[1], across[1], -along[0]
 
 
+def framed(box: Box, turn: int) -> Box:
+    """Return a box of the stored page in the frame of lines of one direction: start, top, end, bottom."""
+    x0, y0, x1, y1 = box
+    if turn == 0:
+        return box
+    if turn == 2:
+        return -x1, -y1, -x0, -y0
+    if turn == 1:
+        return y0, -x1, y1, -x0
+    return -y1, x0, -y0, x1
+
+
 @dataclass(slots=True)
 class TracedLine:
     """Words on one baseline, left to right."""
@@ -98,7 +110,7 @@ class _Tracer:
             while after < len(chars) and chars[after][1] < 0:
                 layer += chr(chars[after][0])
                 after += 1
-            if layer.isspace():
+            if layer.isspace() or font.blank(number):
                 self._spaced = True
                 continue
             start, baseline, width = _placed(origin, box, turn)
