@@ -10,6 +10,10 @@ import pytest
 from support import TEXTS
 
 from assets.metadata import annotate
+from assets.platform import Platform
+from jobs.asset_jobs import resolved
+from rag_platform import pipeline
+from rag_platform.errors import Busy
 from rag_platform.system import System
 
 Claim = Callable[[Mapping[str, str]], list[str]]
@@ -126,15 +130,57 @@ def test_a_programmers_error_stops_the_run(
     assert instance.get_runs()[0].status == dg.DagsterRunStatus.FAILURE
 
 
-def test_reindex_builds_from_nothing(claimed: Claim, run: Run, system: System) -> None:
+def test_reindex_builds_from_nothing(
+    claimed: Claim, run: Run, system: System, instance: dg.DagsterInstance
+) -> None:
     keys = claimed(TEXTS)
     run("documents", keys[0], keys[-1])
     run("embed", f"{keys[0]}|hashing", f"{keys[-1]}|hashing")
     run("publish", "hashing", "hashing")
     run("publish", "hashing", "hashing")
     assert [m.generation for m in system.index.published()] == [1], "publishing what is current does nothing"
-    run("reindex", "hashing", "hashing", run_config={"ops": {"collections": {"config": {"rebuild": True}}}})
+    resolved("reindex").execute_in_process(
+        instance=instance, partition_key="hashing", resources={"platform": Platform(system)}
+    )
     assert [(m.generation, m.points) for m in system.index.published()] == [(2, 4)]
+
+
+def test_publishing_waits_for_another_publisher(
+    claimed: Claim, run: Run, system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = claimed(TEXTS)
+    run("documents", keys[0], keys[-1])
+    run("embed", f"{keys[0]}|hashing", f"{keys[-1]}|hashing")
+    real, tries = pipeline.publish, []
+
+    def busy_twice(*arguments: object, **options: object) -> object:
+        tries.append(1)
+        if len(tries) < 3:
+            raise Busy("another process publishes nepali_docs; repeat when it is done")
+        return real(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("rag_platform.pipeline.publish", busy_twice)
+    monkeypatch.setattr("assets.collections._WAIT_S", 0.05)
+    assert run("publish", "hashing", "hashing").success
+    assert len(tries) == 3
+    assert [m.points for m in system.index.published()] == [4]
+
+
+def test_a_publisher_that_never_ends_is_an_error(
+    claimed: Claim, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed(TEXTS)
+    tries = []
+
+    def busy(*_: object, **__: object) -> None:
+        tries.append(1)
+        raise Busy("another process publishes nepali_docs; repeat when it is done")
+
+    monkeypatch.setattr("rag_platform.pipeline.publish", busy)
+    monkeypatch.setattr("assets.collections._WAIT_S", 0.05)
+    with pytest.raises(Busy, match="another process publishes"):
+        run("publish", "hashing", "hashing")
+    assert len(tries) == 6
 
 
 def test_the_key_of_a_deleted_document_goes_with_its_points(
