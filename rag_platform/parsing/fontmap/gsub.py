@@ -9,9 +9,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from rag_platform.parsing.fontmap.script import HALANT, RA, RAKAR, REPH, is_consonant, is_devanagari
+from rag_platform.parsing.fontmap.contexts import called, exchanges
+from rag_platform.parsing.fontmap.script import HALANT, RA, RAKAR, REPH, is_devanagari
 
 __all__ = ["FontTables", "character_map", "glyph_number", "invert", "named", "shapes_devanagari"]
 
@@ -23,6 +25,8 @@ _DECORATIVE = frozenset(
 """Features that draw one character as another one's neighbour: tried last."""
 _SINGLE, _MULTIPLE, _ALTERNATE, _LIGATURE, _CONTEXT, _CHAIN, _EXTENSION, _REVERSE = range(1, 9)
 _LAST_RANK = 3
+_STEMMED = frozenset("खगघचजझञणतथधनपफबभमयलवशषस")
+"""Letters whose half form drops a stem, in every font; of round letters, fonts show the halant at will."""
 _EYELASH = RA + HALANT + "\u200d"
 
 
@@ -33,7 +37,7 @@ class FontTables:
     Attributes:
         texts: Visual string by glyph number.
         halant_forms: Glyphs that show their halant: the sign itself and letters drawn with it.
-        half_letters: Consonants that have a half form: before a consonant, their shown halant was asked for.
+        half_letters: Consonants that would be half forms before another: a halant shown there was asked for.
     """
 
     texts: Mapping[int, str]
@@ -47,6 +51,7 @@ class _Rule:
     inputs: tuple[int, ...]
     output: int
     nested: bool
+    exchanged: bool = False
 
 
 def named(font: Any) -> Any:  # noqa: ANN401 - fontTools ships no types
@@ -101,7 +106,7 @@ def invert(font: Any) -> FontTables:  # noqa: ANN401
     """
     seeds = character_map(font)
     texts = dict(seeds)
-    rules = list(_rules(font))
+    rules = list(_certain(_rules(font)))
     shown = {glyph for glyph, text in seeds.items() if text == HALANT}
     for rank in range(_LAST_RANK + 1):
         _close(texts, [rule for rule in rules if _rank(rule) <= rank])
@@ -162,7 +167,7 @@ def _shown(rules: Iterable[_Rule], texts: Mapping[int, str]) -> Iterator[int]:
 def _halves(rules: Iterable[_Rule], texts: Mapping[int, str]) -> Iterator[str]:
     for rule in rules:
         text = texts.get(rule.output, "")
-        if "half" in rule.tags and len(text) > 1 and text[-1] == HALANT and is_consonant(text[-2]):
+        if "half" in rule.tags and len(text) > 1 and text[-1] == HALANT and text[-2] in _STEMMED:
             yield text[-2]
 
 
@@ -178,6 +183,40 @@ def _rules(font: Any) -> Iterator[_Rule]:  # noqa: ANN401
             for inputs, output in _substitutions(subtable):
                 numbers = tuple(glyph_number(name) for name in inputs)
                 yield _Rule(frozenset(tags[index]), numbers, glyph_number(output), index not in direct)
+    yield from _exchanges(font, lookups, tags)
+
+
+def _certain(rules: Iterable[_Rule]) -> Iterator[_Rule]:
+    """Leave out replacements that are one half of an exchange."""
+    listed = list(rules)
+    halves = {(rule.inputs[0], rule.output) for rule in listed if rule.exchanged}
+    yield from (
+        rule for rule in listed if len(rule.inputs) > 1 or (rule.inputs[0], rule.output) not in halves
+    )
+
+
+def _exchanges(font: Any, lookups: list[Any], tags: list[set[str]]) -> Iterator[_Rule]:  # noqa: ANN401
+    """Yield as rules the glyphs that take over the meaning of one that vanishes."""
+
+    @cache
+    def mapping(lookup: int) -> dict[str, list[str]]:
+        made: dict[str, list[str]] = {}
+        for subtable in map(_unwrapped, lookups[lookup].SubTable) if lookup < len(lookups) else ():
+            if subtable.LookupType == _SINGLE:
+                made.update({source: [output] for source, output in subtable.mapping.items()})
+            elif subtable.LookupType == _MULTIPLE:
+                made.update(subtable.mapping)
+        return made
+
+    def blank(glyph: str) -> bool:
+        return "glyf" in font and font["glyf"][glyph].numberOfContours == 0
+
+    for index, lookup in enumerate(lookups):
+        for subtable in map(_unwrapped, lookup.SubTable):
+            found = exchanges(subtable, lambda number, glyph: mapping(number).get(glyph), blank)
+            for source, vanished, output in found:
+                inputs = (glyph_number(source), glyph_number(vanished))
+                yield _Rule(frozenset(tags[index]), inputs, glyph_number(output), False, exchanged=True)
 
 
 def _tags(table: Any, lookups: list[Any]) -> tuple[list[set[str]], set[int]]:  # noqa: ANN401
@@ -189,11 +228,11 @@ def _tags(table: Any, lookups: list[Any]) -> tuple[list[set[str]], set[int]]:  #
                 tags[index].add(record.FeatureTag)
     direct = {index for index, own in enumerate(tags) if own}
     calls = [
-        {called for part in lookup.SubTable for called in _called(_unwrapped(part))} for lookup in lookups
+        {number for part in lookup.SubTable for number in called(_unwrapped(part))} for lookup in lookups
     ]
     for _ in range(3):  # contexts call contexts, but never deeply
-        for index, called in enumerate(calls):
-            for other in called:
+        for index, reached in enumerate(calls):
+            for other in reached:
                 if other < len(tags):
                     tags[other] |= tags[index]
     return tags, direct
@@ -201,21 +240,6 @@ def _tags(table: Any, lookups: list[Any]) -> tuple[list[set[str]], set[int]]:  #
 
 def _unwrapped(subtable: Any) -> Any:  # noqa: ANN401
     return subtable.ExtSubTable if subtable.LookupType == _EXTENSION else subtable
-
-
-def _called(subtable: Any) -> Iterator[int]:  # noqa: ANN401
-    """Yield the lookups that a contextual subtable applies."""
-    if subtable.LookupType not in {_CONTEXT, _CHAIN}:
-        return
-    held = [subtable]
-    while held:
-        part = held.pop()
-        part.ensureDecompiled()
-        for name, value in vars(part).items():
-            if name in {"SubstLookupRecord"}:
-                yield from (record.LookupListIndex for record in value or ())
-            elif isinstance(value, list) and ("Set" in name or "Rule" in name):
-                held.extend(item for item in value if hasattr(item, "ensureDecompiled"))
 
 
 def _substitutions(subtable: Any) -> Iterator[tuple[tuple[str, ...], str]]:  # noqa: ANN401

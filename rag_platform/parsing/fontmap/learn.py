@@ -6,16 +6,19 @@ characters. Glyphs whose meaning is known stay as they are and hold the others i
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from rag_platform.parsing.fontmap.script import HALANT, RA, REPH
+from rag_platform.parsing.fontmap.script import HALANT, RA, RAKAR, REPH, SHORT_I, is_consonant
 
 __all__ = ["Example", "Learned", "choose_pages", "learn"]
 
-_LENGTHS = (0.04, 0.72, 0.16, 0.05, 0.02, 0.01)
-"""How often a glyph stands for so many characters."""
+_LENGTHS = (0.04, 0.72, 0.12, 0.05, 0.02, 0.01)
+"""How often a glyph stands for so many characters, if nothing else is known of them."""
+_HALF = re.compile(f"[\u0915-\u0939]\u093c?{HALANT}")
 _LONGEST = len(_LENGTHS) - 1
 _ROUNDS = 12
 _FLOOR = 1e-6
@@ -148,7 +151,7 @@ def _start(examples: Sequence[Example], known: Mapping[Key, str]) -> _Table:
                 for start in range(max(0, int(centre) - 2 - size), min(length - size, int(centre) + 2) + 1):
                     distance = abs(start + size / 2 - centre)
                     counts[glyph][example.text[start : start + size]] += (
-                        0.2 * example.count * _LENGTHS[size] * 0.4**distance
+                        0.2 * example.count * _likely(example.text[start : start + size]) * 0.4**distance
                     )
     return {glyph: _shares(found) for glyph, found in counts.items()}
 
@@ -210,12 +213,26 @@ def _cuts(example: Example, shares: Sequence[Mapping[str, float]]) -> Iterable[t
         backward = earlier
 
 
+@lru_cache(maxsize=65536)
+def _likely(piece: str) -> float:
+    """Return how likely a glyph is to stand for a string, by how fonts draw: half forms, a short i alone."""
+    weight = _LENGTHS[len(piece)]
+    if len(piece) > 1 and SHORT_I in piece and any(map(is_consonant, piece)):
+        return weight * 0.05
+    if piece == RAKAR or _HALF.fullmatch(piece):
+        return 0.4
+    return weight * (0.1 if piece.startswith(HALANT) else 1.0)
+
+
 def _pieces(text: str, share: Mapping[str, float]) -> list[list[tuple[int, float]]]:
     """Return for each place of a word the lengths that a glyph may take there, and how likely they are."""
     length = len(text)
     return [
         [
-            (size, _LENGTHS[size] * max(share.get(text[place : place + size], 0.0), _FLOOR))
+            (
+                size,
+                _likely(text[place : place + size]) * max(share.get(text[place : place + size], 0.0), _FLOOR),
+            )
             for size in range(min(_LONGEST, length - place) + 1)
         ]
         for place in range(length + 1)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.fontmap.arrange import as_text, reading_order
-from rag_platform.parsing.fontmap.decode import DecodedWord, decode
+from rag_platform.parsing.fontmap.decode import DecodedWord, Reading, decode
 from rag_platform.parsing.fontmap.fonts import Font, Glyphs, open_renamed
-from rag_platform.parsing.fontmap.learn import Key, choose_pages, learn
+from rag_platform.parsing.fontmap.learn import Key, Learned, choose_pages, learn
 from rag_platform.parsing.fontmap.legacy import Legacy
 from rag_platform.parsing.fontmap.matching import OcrPage, Pair, pairs
 from rag_platform.parsing.fontmap.meaning import FontUse, converters, key, meanings
@@ -101,6 +101,7 @@ class FontMapReader:
         self._drawn: dict[int, Counter[int]] = {}
         self._failed: dict[int, str] = {}
         self._uses: dict[Font, FontUse] = {}
+        self._confirmed: set[tuple[int, int]] = set()
         self.learned_from: tuple[int, ...] = ()
         for number in self._numbers:
             self._survey(number)
@@ -120,10 +121,13 @@ class FontMapReader:
             return MappedPage(page_no, "", 0.0, (), 0.0, "none", reason)
         lines = self._lines(page_no)
         rows = reading_order(lines, self._upright(page_no))
-        decoded = {id(word): self._word(word) for row in rows for word in row.words}
+        words = [word for row in rows for word in row.words]
+        decoded = {id(word): self._word(word) for word in words}
         text = as_text(rows, lambda word: decoded[id(word)].text)
-        unsure = tuple(word.text for word in decoded.values() if not word.sure and word.text)
-        return self._judged(page_no, text, unsure)
+        unsure = [word for word in words if not (decoded[id(word)].sure or self._confirms(page_no, word))]
+        return self._judged(
+            page_no, text, unsure, tuple(filter(None, (decoded[id(word)].text for word in unsure)))
+        )
 
     def verify(self, page_no: int, read: OcrPage) -> Disagreement:
         """Compare a page with its OCR, word by word where both have ink."""
@@ -226,41 +230,46 @@ class FontMapReader:
         """Learn what the unexplained glyphs mean from the OCR of a few pages."""
         keys = self._keys
         missing = {keys[glyph] for glyph, reading in enumerate(self._readings) if not reading.route}
-        shown = {
-            number: Counter(
-                {glyph_key: n for glyph, n in drawn.items() if (glyph_key := keys[glyph]) in missing}
-            )
-            for number, drawn in self._drawn.items()
-        }
-        chosen = choose_pages(shown, missing, at_most=self._ocr_pages)
+        pairs_of = self._read(self._choice(missing), ocr)
+        self.learned_from = tuple(pairs_of)
+        in_parts = self._in_parts(missing)
         examples: list[tuple[tuple[Key, ...], str]] = []
-        read_pages = []
-        whole = self._in_parts(missing)
-        for number in chosen:
-            read = ocr(number)
-            if read is None:
-                continue
-            read_pages.append(number)
-            for pair in self._pairs(number, read):
-                if pair.confidence >= _MIN_OCR_CONFIDENCE and self._teaches(pair, missing):
-                    text = visual(pair.text)
-                    examples.append(
-                        (tuple(keys[glyph] for glyph in pair.glyphs), parted(text) if whole else text)
-                    )
-        self.learned_from = tuple(read_pages)
+        for pair in (pair for found in pairs_of.values() for pair in found if self._teaches(pair, missing)):
+            drawn = visual(pair.text)
+            glyphs = tuple(keys[glyph] for glyph in pair.glyphs)
+            examples.append((glyphs, parted(drawn) if in_parts else drawn))
         known = {keys[glyph]: reading.text for glyph, reading in enumerate(self._readings) if reading.route}
         known = {glyph_key: text for glyph_key, text in known.items() if glyph_key not in missing}
         found = learn(examples, known, claims=self._claims(missing))
         for glyph, reading in enumerate(self._readings):
-            if not reading.route and (learned := found.get(keys[glyph])) is not None:
-                self._readings[glyph] = replace(
-                    reading,
-                    text=learned.text,
-                    route="learned",
-                    posterior=learned.posterior,
-                    residual=learned.residual,
-                    in_parts=whole,
-                )
+            if not reading.route and keys[glyph] in found:
+                self._readings[glyph] = _learned(found[keys[glyph]], in_parts)
+        for number, pairs_found in pairs_of.items():
+            self._confirmed.update(
+                (number, word.order)
+                for pair in pairs_found
+                if disagreement([(self._spelt(pair), pair.text)]).n_edits == 0
+                for word in pair.words
+            )
+
+    def _choice(self, missing: Collection[Key]) -> list[int]:
+        """Choose the pages to learn from."""
+        shown: dict[int, Counter[Key]] = {}
+        for number, drawn in self._drawn.items():
+            counted = shown[number] = Counter()
+            for glyph, n in drawn.items():
+                if self._keys[glyph] in missing:
+                    counted[self._keys[glyph]] += n
+        return choose_pages(shown, missing, at_most=self._ocr_pages)
+
+    def _read(self, numbers: Sequence[int], ocr: Ocr) -> dict[int, list[Pair]]:
+        """Return the words that OCR and trace share, of the pages that OCR could read."""
+        found: dict[int, list[Pair]] = {}
+        for number in numbers:
+            read = ocr(number)
+            if read is not None:
+                found[number] = self._pairs(number, read)
+        return found
 
     def _claims(self, missing: Collection[Key]) -> dict[Key, str]:
         """Return what the text layer says of the unexplained glyphs, where it says anything Devanagari."""
@@ -281,30 +290,46 @@ class FontMapReader:
 
     def _teaches(self, pair: Pair, missing: Collection[Key]) -> bool:
         routes = {self._readings[glyph].route for glyph in pair.glyphs}
-        return "legacy" not in routes and any(self._keys[glyph] in missing for glyph in pair.glyphs)
+        believed = pair.confidence >= _MIN_OCR_CONFIDENCE and "legacy" not in routes
+        return believed and any(self._keys[glyph] in missing for glyph in pair.glyphs)
 
-    def _judged(self, page_no: int, text: str, unsure: tuple[str, ...]) -> MappedPage:
+    def _confirms(self, page_no: int, word: TracedWord) -> bool:
+        """Say whether the page's own OCR reads a word as the map does."""
+        return (page_no, word.order) in self._confirmed
+
+    def _judged(
+        self, page_no: int, text: str, doubtful: Sequence[TracedWord], unsure: tuple[str, ...]
+    ) -> MappedPage:
         drawn = self._drawn[page_no]
-        foreign = {glyph: n for glyph, n in drawn.items() if self._foreign(glyph)}
-        n_foreign = sum(foreign.values())
-        if n_foreign < _FEW:
-            foreign, n_foreign = dict(drawn), sum(drawn.values())
+        counted = {glyph: n for glyph, n in drawn.items() if self._foreign(glyph)}
+        if sum(counted.values()) < _FEW:
+            counted = dict(drawn)
+        total = sum(counted.values())
         routes: Counter[str] = Counter()
-        sure = 0
-        for glyph, n in foreign.items():
-            reading = self._readings[glyph]
-            routes[reading.route] += n
-            sure += n if reading.sure else 0
-        total = max(1, n_foreign)
+        for glyph, n in counted.items():
+            routes[self._readings[glyph].route] += n
+        n_unsure = sum(
+            not self._readings[glyph].sure for word in doubtful for glyph in word.glyphs if glyph in counted
+        )
         return MappedPage(
             page_no=page_no,
             text=text,
-            confidence=round(sure / total, 4),
+            confidence=round(1 - n_unsure / total, 4) if total else 0.0,
             unsure_words=unsure,
-            coverage=round(1 - routes[""] / total, 4) if n_foreign else 0.0,
+            coverage=round(1 - routes[""] / total, 4) if total else 0.0,
             route=_route(routes),
-            reason=_reason(routes, n_foreign, len(unsure), self.learned_from),
+            reason=_reason(routes, total, len(unsure), self.learned_from),
         )
+
+
+def _learned(learned: Learned, in_parts: bool) -> Reading:
+    return Reading(
+        learned.text,
+        "learned",
+        posterior=learned.posterior,
+        residual=learned.residual,
+        in_parts=in_parts,
+    )
 
 
 def _route(routes: Mapping[str, int]) -> str:

@@ -35,6 +35,7 @@ _SYLLABLE = re.compile(
 )
 _HOOK = "\U000f0931"
 """The hook that legacy fonts hang on pa, bha and u for pha, jha and uu, and on the ligature tta for kta."""
+_JOINER = re.compile(f"{_ZWNJ}|(?<!{RA}{HALANT}){_ZWJ}")
 _PARTS = {
     "ो": "ाे",
     "ौ": "ाै",
@@ -54,6 +55,8 @@ _PARTS = {
 _WHOLE = [(parts, whole) for whole, parts in _PARTS.items() if whole not in "णष"]
 _WHOLE.sort(key=lambda pair: -len(pair[0]))
 _PARTED = re.compile("|".join(_PARTS))
+_SAME_INK = (("ाे", "ो"), ("ाै", "ौ"), ("एे", "ऐ"), ("इ" + REPH, "ई"))
+"""Parts that some fonts draw one by one, and that mean nothing else."""
 _JOINED = (("अो", "ओ"), ("अौ", "औ"))
 _STEM = re.compile(f"({_LETTER}){HALANT}ा")
 """A half letter and the upright that completes it."""
@@ -81,7 +84,9 @@ def logical(drawn: str, *, whole: bool = False) -> str:
     """
     if whole:
         drawn = joined(drawn)
-    text = drawn.replace("इ" + REPH, "ई")
+    text = drawn
+    for parts, single in _SAME_INK:
+        text = text.replace(parts, single)
     text = _BEFORE.sub(rf"\2{SHORT_I}\1", text) if SHORT_I in text else text
     for _ in range(text.count(REPH)):
         text = _AFTER.sub(rf"{RA}{HALANT}\1", text)
@@ -103,12 +108,14 @@ def parted(text: str) -> str:
 
 
 def visual(text: str) -> str:
-    """Return text in the order of the pen, joiners dropped: the inverse of ``logical``.
+    """Return text in the order of the pen: the inverse of ``logical``.
+
+    Joiners are dropped, but for the one that makes an eyelash of ra + halant.
 
     >>> visual("किर्म") == "िक" + "म" + REPH
     True
     """
-    text = unicodedata.normalize("NFC", text).replace(_ZWNJ, "").replace(_ZWJ, "")
+    text = _JOINER.sub("", unicodedata.normalize("NFC", text))
     return _SYLLABLE.sub(_drawn, text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,10 @@ from typing import Any
 import pymupdf
 import pytest
 import uharfbuzz
+from fontTools import subset
 from fontTools.ttLib import TTFont
+
+from rag_platform.parsing.fontmap.matching import OcrPage, OcrWord
 
 FONTS = {
     "noto-sans": Path("/usr/share/fonts/truetype/noto/NotoSansDevanagari-Regular.ttf"),
@@ -34,6 +38,34 @@ def without_tables(program: bytes, *tables: str) -> bytes:
     for table in tables:
         if table in font:
             del font[table]
+    return saved(font)
+
+
+def shifted(program: bytes) -> bytes:
+    """Move every outline by a hair, so that no dictionary knows it."""
+    font = TTFont(io.BytesIO(program))
+    for name in font.getGlyphOrder():
+        glyph = font["glyf"][name]
+        if glyph.isComposite():
+            for component in glyph.components:
+                component.x += 1
+        elif glyph.numberOfContours > 0:
+            glyph.coordinates.translate((1, 0))
+            glyph.recalcBounds(font["glyf"])
+    return saved(font)
+
+
+def renumbered(program: bytes) -> bytes:
+    """Keep some glyphs only, so that all of them get other numbers; the rules stay."""
+    options = subset.Options(layout_features=["*"], layout_scripts=["*"], notdef_outline=True)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=[*range(0x900, 0x980), 0x20, 0x2C])
+    font = TTFont(io.BytesIO(program))
+    subsetter.subset(font)
+    return saved(font)
+
+
+def saved(font: TTFont) -> bytes:
     out = io.BytesIO()
     font.save(out)
     return out.getvalue()
@@ -51,6 +83,8 @@ class Placed:
 
 def shaped(program: bytes, text: str) -> list[Placed]:
     """Shape text as a text processor does, with the language Nepali."""
+    if not text:
+        return []
     face = uharfbuzz.Face(program)
     buffer = uharfbuzz.Buffer()
     buffer.add_str(text)
@@ -133,6 +167,19 @@ def _drawn(run: Run, font: int) -> str:
         shows.append(f"1 0 0 1 {x:.3f} {y:.3f} Tm <{placed.glyph:04x}> Tj")
     once = f"BT /F{font} {run.size} Tf {{}} Tr\n" + "\n".join(shows) + "\nET"
     return once.format(0) + (f"\n0.3 w\n{once.format(1)}" if run.bold else "")
+
+
+def ocr_of(runs: Iterable[Run]) -> OcrPage:
+    """Return what a perfect OCR reads of runs: their words with the boxes of their ink."""
+    words = []
+    for run in runs:
+        for found in re.finditer(r"\S+", run.text):
+            before = shaped(run.font.shape_with, run.text[: found.start()])
+            start = run.x + sum(placed.advance for placed in before) * run.size / 1000
+            width = sum(placed.advance for placed in shaped(run.font.shape_with, found[0])) * run.size / 1000
+            top, bottom = run.y - 0.75 * run.size, run.y + 0.2 * run.size
+            words.append(OcrWord(found[0], start, top, start + width, bottom))
+    return OcrPage(tuple(words))
 
 
 class _Writer:
