@@ -89,6 +89,7 @@ CHUNKS = pa.schema(
         _field("kind", _STR, "text, table or image"),
         _field("language", _STR, "ne, en, mixed, romanized or unknown"),
         _field("path", _STR, "headings and legal divisions above its start, joined by ' > '"),
+        _field("header", _STR, "header row of the table inside which it starts, searched with the text"),
     ]
 )
 

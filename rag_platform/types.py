@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 
 __all__ = [
     "DEFAULT_COLLECTION",
+    "DEFAULT_KINDS",
     "PAGE_BREAK",
     "Chunk",
     "Document",
@@ -43,6 +44,8 @@ _NAMESPACE = UUID("6a2c8b0e-6f5d-5b6e-9a53-7b1f0c3d2e41")
 
 Origin = Literal["text_layer", "font_map", "legacy_font", "ocr", "markup"]
 Kind = Literal["text", "table", "image"]
+DEFAULT_KINDS: tuple[Kind, ...] = ("text", "table")
+"""What is ingested unless more is asked for: OCR of every picture inside documents is costly."""
 RegionKind = Literal["heading", "table", "image"]
 Mode = Literal["hybrid", "dense", "lexical"]
 Prompt = Literal["query", "passage"]
@@ -176,6 +179,8 @@ class Chunk:
         language: ``ne``, ``en``, ``mixed``, ``romanized`` or ``unknown``.
         path: Where it stands: headings and legal divisions above its start, joined by `` > ``
             (``भाग ३ > परिच्छेद २ > दफा ९``); empty without any.
+        header: The header row of the table inside which the chunk starts; empty elsewhere. It is no part
+            of ``text``, but is searched and embedded with it.
     """
 
     chunk_id: str
@@ -194,6 +199,12 @@ class Chunk:
     kind: Kind
     language: str
     path: str = ""
+    header: str = ""
+
+    @property
+    def indexed_text(self) -> str:
+        """What search and embedding read: the text, below the header of its table."""
+        return f"{self.header}\n{self.text}" if self.header else self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,15 +85,15 @@ def embed_chunks(
     Raises:
         ChunkTooLong: A chunk with prompt and special tokens overflows the model; names both.
     """
-    texts = [chunk.text for chunk in chunks]
+    texts = [chunk.indexed_text for chunk in chunks]
     known = cache.get_many(encoder, texts, "passage") if cache else {}
-    _require_fit(encoder, (chunk for chunk in chunks if chunk.text not in known))
+    _require_fit(encoder, (chunk for chunk in chunks if chunk.indexed_text not in known))
     return embed_texts(encoder, cache, texts, "passage", batch_size=batch_size, progress=progress)
 
 
 def _require_fit(encoder: Encoder, chunks: Iterable[Chunk]) -> None:
     for chunk in chunks:
-        n = encoder.count_tokens(chunk.text, "passage")
+        n = encoder.count_tokens(chunk.indexed_text, "passage")
         if n > encoder.max_tokens:
             raise ChunkTooLong(
                 f"chunk {chunk.ordinal} of {chunk.source} (pages {chunk.page_first}-{chunk.page_last},"

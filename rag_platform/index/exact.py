@@ -41,7 +41,7 @@ class ExactReader:
         self._ids = list(self._points)
         rows = [point.vector for point in self._points.values()]
         self._vectors = np.stack(rows) if rows else np.zeros((0, generation.manifest.dim), np.float32)
-        self._bm25 = _bm25([analyze(point.chunk.text) for point in self._points.values()])
+        self._bm25 = _bm25([analyze(point.chunk.indexed_text) for point in self._points.values()])
 
     @property
     def manifest(self) -> Manifest:

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 _REQUEST_FLOATS = 200_000
 """Vector values of one request: about 4 MB of JSON with payloads, where servers accept 32 MB."""
 
-_KEYWORDS = ("document_id", "source")
+_KEYWORDS = ("document_id", "source", "kind")
 
 
 @contextlib.contextmanager
@@ -135,7 +135,7 @@ class ServerWriter:
 
         points = []
         for chunk, vector in zip(batch.chunks, batch.vectors, strict=True):
-            weights = lexical.document_weights(chunk.text)
+            weights = lexical.document_weights(chunk.indexed_text)
             sparse = models.SparseVector(indices=weights.indices, values=weights.values)
             vectors = {DENSE: vector.tolist(), LEXICAL: sparse}
             points.append(models.PointStruct(id=chunk.chunk_id, vector=vectors, payload=payload(chunk)))

@@ -37,7 +37,7 @@ costs nothing on a disk but allocates memory on a tmpfs.
 
 _DELETE_DOCUMENTS = 1_000
 _SCROLL_POINTS = 1_000
-_KEYWORDS = ("document_id", "source")
+_KEYWORDS = ("document_id", "source", "kind")
 
 
 @contextlib.contextmanager
@@ -112,7 +112,7 @@ class ShardWriter:
 
         points, n_bytes = [], batch.vectors.nbytes
         for chunk, vector in zip(batch.chunks, batch.vectors, strict=True):
-            weights = lexical.document_weights(chunk.text)
+            weights = lexical.document_weights(chunk.indexed_text)
             n_bytes += 2_000 + len(chunk.text.encode()) + 8 * len(weights.indices)
             sparse = engine.SparseVector(weights.indices, weights.values)
             points.append(

@@ -1,7 +1,8 @@
 """Building a page's text from blocks: paragraphs, list items, table rows, page breaks.
 
 Shared by the readers of structured formats, so that a paragraph, a list and a table look the same
-whatever file they came from. No format is known here.
+whatever file they came from; what is a heading or a table is noted where it is written. No format is known
+here.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["PageWriter", "cell_text", "markdown_table", "table_lines"]
+from rag_platform.types import Region, RegionKind
 
+__all__ = ["PageWriter", "WrittenPage", "cell_text", "is_table", "markdown_table", "table_lines"]
+
+_MAX_LEVEL = 9
 _WHITE = re.compile(r"[ \t\r\n\f\v]+")
 
 
@@ -46,6 +50,11 @@ def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], _row(["---"] * len(used)), *lines[1:]]
 
 
+def is_table(lines: Sequence[str]) -> bool:
+    """Say whether ``table_lines`` made a table of its rows, not plain lines."""
+    return len(lines) > 1 and lines[1].startswith("| ---")
+
+
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     """Return ``table_lines`` as one text.
 
@@ -57,23 +66,62 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(table_lines(rows))
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    """A page's text with the regions found while it was written."""
+
+    text: str
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass
+class _Page:
+    parts: list[str] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+    length: int = 0
+
+    def append(self, text: str) -> None:
+        self.parts.append(text)
+        self.length += len(text)
+
+
 @dataclass
 class PageWriter:
     """Collects blocks into pages: a blank line between paragraphs, one line break between list items."""
 
-    _pages: list[list[str]] = field(default_factory=lambda: [[]])
+    _pages: list[_Page] = field(default_factory=lambda: [_Page()])
     _opened: bool = False
     _in_list: bool = False
 
-    def block(self, text: str, *, item: bool = False) -> None:
-        """Add a block; items that follow each other are not set apart by a blank line."""
+    def block(self, text: str, *, item: bool = False, kind: RegionKind | None = None, level: int = 0) -> None:
+        """Add a block; items that follow each other are not set apart by a blank line.
+
+        Args:
+            text: One or more lines.
+            item: It is one of a list.
+            kind: What it is, where it is more than text.
+            level: Of a heading: 1 is the highest.
+        """
         text = text.strip("\n ")
-        if text:
-            page = self._pages[-1]
-            if page:
-                page.append("\n" if item and self._in_list else "\n\n")
-            page.append(text)
-            self._in_list = item
+        if not text:
+            return
+        page = self._pages[-1]
+        if page.parts:
+            page.append("\n" if item and self._in_list else "\n\n")
+        if kind is not None:
+            depth = min(max(1, level), _MAX_LEVEL) if kind == "heading" else 0
+            page.regions.append(Region(page.length, page.length + len(text), kind, depth))
+        page.append(text)
+        self._in_list = item
+
+    def heading(self, text: str, level: int) -> None:
+        """Add a heading; one without a level (0) is a paragraph."""
+        self.block(text, kind="heading" if level else None, level=level)
+
+    def table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Add a table; one of a single column comes as plain lines."""
+        lines = table_lines(rows)
+        self.block("\n".join(lines), kind="table" if is_table(lines) else None)
 
     def separate(self) -> None:
         """Set the next block apart by a blank line, even if it and the last one are items."""
@@ -81,21 +129,25 @@ class PageWriter:
 
     def page_break(self) -> None:
         """Begin a new page, even if the one before is empty: page numbers must stay right."""
-        self._pages.append([])
+        self._pages.append(_Page())
         self._opened = True
 
     def soft_page_break(self) -> None:
         """Begin a new page unless a break just did: layout programs record the same break twice."""
-        if self._pages[-1] or not self._opened:
+        if self._pages[-1].parts or not self._opened:
             self.page_break()
 
     def at_top(self) -> bool:
         """Say whether the current page is still empty."""
-        return not self._pages[-1]
+        return not self._pages[-1].parts
 
     def texts(self) -> list[str]:
+        """Return the pages' texts alone."""
+        return [page.text for page in self.pages()]
+
+    def pages(self) -> list[WrittenPage]:
         """Return the pages, empty ones included; a break at the very end opens no page."""
         pages = self._pages
-        while len(pages) > 1 and not pages[-1]:
+        while len(pages) > 1 and not pages[-1].parts:
             pages = pages[:-1]
-        return ["".join(page) for page in pages]
+        return [WrittenPage("".join(page.parts), tuple(page.regions)) for page in pages]

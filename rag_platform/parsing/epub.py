@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from rag_platform.errors import EncryptedFile, ParseError
 from rag_platform.parsing.archive import open_archive
+from rag_platform.parsing.blocks import WrittenPage
 from rag_platform.parsing.decode import decode, html_declared
-from rag_platform.parsing.html import html_text, parse_html
+from rag_platform.parsing.html import html_page, parse_html
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 
 if TYPE_CHECKING:
@@ -31,14 +32,14 @@ def read_epub(path: Path, options: ParseOptions) -> ParsedFile:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to authors of ebooklib code, not about the book
         book = epub.read_epub(str(path), options={"ignore_ncx": True})
-    texts = [text for item in _spine(book) if (text := _chapter(item)) is not None]
-    if not texts:
+    chapters = [page for item in _spine(book) if (page := _chapter(item)) is not None]
+    if not chapters:
         raise ParseError("the book's spine names no readable chapter")
     names: dict[str, str] = {}
     for name in _DC:
         values = [str(value) for value, _ in book.get_metadata("DC", name) if value]
         names["author" if name == "creator" else name] = ", ".join(values)
-    return ParsedFile(markup_pages(texts, "chapter"), stated(**names))
+    return ParsedFile(markup_pages(chapters, "chapter"), stated(**names))
 
 
 def _refuse_encrypted(path: Path) -> None:
@@ -68,11 +69,11 @@ def _is_navigation(item: EpubItem) -> bool:
     return "nav" in (getattr(item, "properties", None) or [])
 
 
-def _chapter(item: EpubItem) -> str | None:
+def _chapter(item: EpubItem) -> WrittenPage | None:
     """Return the text of a chapter; None for an item that is no markup or only a picture of the cover."""
     if "html" not in (item.media_type or ""):
         return None
     raw = item.content
-    text = html_text(parse_html(decode(raw, declared=html_declared(raw))))
+    page = html_page(parse_html(decode(raw, declared=html_declared(raw))))
     is_cover = _COVER.search(f"{item.id}") or _COVER.search(item.file_name or "")
-    return None if is_cover and not text.strip() else text
+    return None if is_cover and not page.text.strip() else page

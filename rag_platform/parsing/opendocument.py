@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rag_platform.errors import EncryptedFile, ParseError
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, cell_text, table_lines
+from rag_platform.parsing.blocks import PageWriter, cell_text
 from rag_platform.parsing.numbering import in_format
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 
@@ -56,7 +56,7 @@ def read_odt(path: Path, options: ParseOptions) -> ParsedFile:
         walk.blocks(story)
     for line in footers:
         walk.out.block(line, item=True)
-    return ParsedFile(markup_pages(walk.out.texts()), _metadata(document))
+    return ParsedFile(markup_pages(walk.out.pages()), _metadata(document))
 
 
 def _check(path: Path) -> None:
@@ -187,7 +187,7 @@ class _Walk:
             elif name == (_TEXT, "list"):
                 self._list(child, "", 1)
             elif name == (_TABLE, "table"):
-                self.out.block("\n".join(table_lines(list(self._rows(child)))))
+                self.out.table(list(self._rows(child)))
             elif name == (_TEXT, "soft-page-break"):
                 self.out.page_break()
             elif name == (_DRAW, "frame") or name[0] == _DRAW:
@@ -212,12 +212,15 @@ class _Walk:
         if not label and _name(paragraph) == (_TEXT, "h"):
             label = self._outline(paragraph)
         text = "" if self.styles.hides(style) else self._inline(paragraph)
+        level = _heading_level(paragraph)
         for number, piece in enumerate(text.split(_BREAK)):
             if number:
                 self.out.page_break()
-            if piece.strip():
+            if piece.strip() and level:
+                self.out.heading(label + piece.strip(" "), level)
+            elif piece.strip():
                 self.out.block(label + piece.strip(" "), item=bool(label))
-                label = ""
+            label = "" if piece.strip() else label
         self._flush()
         if self.styles.breaks_after(style):
             self.out.page_break()
@@ -369,6 +372,12 @@ class _Walk:
                 yield cells
             elif name[0] == _TABLE and name[1] in ("table-header-rows", "table-rows", "table-row-group"):
                 yield from self._rows(child)
+
+
+def _heading_level(paragraph: Element) -> int:
+    if _name(paragraph) != (_TEXT, "h"):
+        return 0
+    return int(_attribute(paragraph, _TEXT, "outline-level") or 1)
 
 
 def _inked(node: Element) -> bool:

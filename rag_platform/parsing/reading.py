@@ -6,15 +6,26 @@ A reader is a function ``(path, options) -> ParsedFile``. Nothing here knows a f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from rag_platform.types import Page
+from rag_platform.parsing.blocks import WrittenPage
+from rag_platform.text.normalize import stored_text
+from rag_platform.types import DEFAULT_KINDS, Kind, Page, Region
 
-__all__ = ["PARSER", "OcrMode", "ParseOptions", "ParsedFile", "Reader", "markup_pages", "stated"]
+__all__ = [
+    "PARSER",
+    "OcrMode",
+    "ParseOptions",
+    "ParsedFile",
+    "Reader",
+    "markup_pages",
+    "stated",
+    "stored_page",
+]
 
-PARSER = "parser-1"
+PARSER = "parser-2"
 """Raise it whenever any reader's output changes: it is part of every page table's fingerprint."""
 
 OcrMode = Literal["auto", "always", "never"]
@@ -29,11 +40,13 @@ class ParseOptions:
             page, ``never`` of none.
         languages: Tesseract languages such as ``nep+eng``; empty: chosen per page.
         ocr_timeout_s: Time limit of one page's OCR.
+        kinds: What is wanted of a file; pictures inside documents are OCRed only with ``image`` among them.
     """
 
     ocr: OcrMode = "auto"
     languages: str = ""
     ocr_timeout_s: float = 120.0
+    kinds: tuple[Kind, ...] = DEFAULT_KINDS
 
     @property
     def recipe(self) -> str:
@@ -42,7 +55,8 @@ class ParseOptions:
         The versions of PyMuPDF and Tesseract are left out: a system update must not silently redo the
         OCR of a whole archive; ``PARSER`` is raised when one of them changes what we store.
         """
-        return f"{PARSER}|ocr={self.ocr}|languages={self.languages}|timeout={self.ocr_timeout_s:g}"
+        images = "|images" if "image" in self.kinds else ""
+        return f"{PARSER}|ocr={self.ocr}|languages={self.languages}|timeout={self.ocr_timeout_s:g}{images}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +70,50 @@ class ParsedFile:
 Reader = Callable[[Path, ParseOptions], ParsedFile]
 
 
-def markup_pages(texts: Iterable[str], label: str = "page") -> tuple[Page, ...]:
+def markup_pages(written: Iterable[str | WrittenPage], label: str = "page") -> tuple[Page, ...]:
     """Return one page a text, numbered from 1, of a format whose characters are certain."""
+    pages = (WrittenPage(one) if isinstance(one, str) else one for one in written)
     return tuple(
-        Page(page_no=number, text=text, origin="markup", label=label)
-        for number, text in enumerate(texts, start=1)
+        Page(page_no=number, text=page.text, origin="markup", label=label, regions=page.regions)
+        for number, page in enumerate(pages, start=1)
     )
+
+
+def stored_page(page: Page) -> Page:
+    """Return a page as it is stored: its text normalised and stripped, its regions moved along."""
+    normal = stored_text(page.text)
+    text = normal.strip()
+    first = len(normal) - len(normal.lstrip())
+    places = _places(page, len(normal))
+    moved = [
+        replace(region, start=places[region.start] - first, end=places[region.end] - first)
+        for region in page.regions
+    ]
+    regions = [found for region in moved if (found := _inked(region, text)) is not None]
+    return replace(page, text=text, regions=tuple(sorted(regions, key=lambda r: (r.start, -r.end))))
+
+
+def _places(page: Page, length: int) -> dict[int, int]:
+    """Return where the edges of the regions stand once the text is normalised to ``length``."""
+    edges = sorted({edge for region in page.regions for edge in (region.start, region.end)})
+    places, at, total = {}, 0, 0
+    for edge in edges:
+        total += len(stored_text(page.text[at:edge]))
+        places[edge], at = total, edge
+    if total + len(stored_text(page.text[at:])) != length:
+        # Two sides of an edge compose with each other: measured from the start each time instead.
+        return {edge: len(stored_text(page.text[:edge])) for edge in edges}
+    return places
+
+
+def _inked(region: Region, text: str) -> Region | None:
+    """Return the region without the space around it, None for one that holds nothing else."""
+    start, end = max(0, region.start), max(0, min(len(text), region.end))
+    piece = text[start:end]
+    if not piece.strip():
+        return None
+    start += len(piece) - len(piece.lstrip())
+    return replace(region, start=start, end=start + len(piece.strip()))
 
 
 def stated(**values: object) -> dict[str, str]:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_platform.errors import ParseError
-from rag_platform.parsing.blocks import PageWriter, cell_text, table_lines
+from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 
 __all__ = ["read_rtf"]
 
 _PAGE, _CELL, _ROW, _TABLE = "\x0c", "\x1f", "\x1e", "\x1d"
 _NOTE, _HEADER, _FOOTER, _END = "\x11", "\x12", "\x13", "\x14"
+_OUTLINE = "\x15"
+"""Before the digit of a heading's outline level, from 0."""
 _TOKEN = re.compile(
     r"\\bin(\d+) ?|\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])"
     r"|([\r\n]+)|([^\\{}\r\n]+)",
@@ -41,6 +43,8 @@ _KEPT = {
 """Destinations that striprtf drops although a reader sees their text, by what stands for their names."""
 _FORMATTING = frozenset({"v", "deleted", "plain"})
 _DROPPED = frozenset({"shprslt", "nonshppict", "annotation", "atnid", "atnauthor", "pict", "nonesttables"})
+_HEADING = re.compile(f"{_OUTLINE}([0-8])")
+_MARKED = re.compile(f"{_OUTLINE}[0-8]?")
 _INFO = re.compile(r"\{\\(title|author|subject|keywords|company|doccomm) ((?:[^{}]|\\[{}])*)\}")
 
 
@@ -136,6 +140,8 @@ class _Rewriter:
         elif word in _STORIES:
             self.stack[-1].closing = _escaped(_END)
             self.out.append(_escaped(_STORIES[word]))
+        elif word == "outlinelevel" and (token[3] or "") in tuple("012345678"):
+            self.out.append(_escaped(_OUTLINE) + _escaped(str(token[3])))
         elif word in _KEPT:
             self.out.append(_KEPT[word])
         elif word in _MARKS:
@@ -161,7 +167,7 @@ def _escaped(mark: str) -> str:
     return f"\\'{ord(mark):02x}"
 
 
-def _pages(text: str) -> list[str]:
+def _pages(text: str) -> list[WrittenPage]:
     """Turn decoded text with marks into pages: stories sorted out, rows joined to tables."""
     text, headers = _stories(text, _HEADER)
     text, footers = _stories(text, _FOOTER)
@@ -172,10 +178,19 @@ def _pages(text: str) -> list[str]:
         if number:
             out.page_break()
         for block in _blocks(page):
-            out.block(block)
+            _write(out, block)
     for line in footers:
         out.block(line, item=True)
-    return out.texts()
+    return out.pages()
+
+
+def _write(out: PageWriter, block: str | list[list[str]]) -> None:
+    """Write a table's rows, or a paragraph that may carry the mark of a heading."""
+    if isinstance(block, list):
+        out.table(block)
+        return
+    mark = _HEADING.match(block)
+    out.heading(_MARKED.sub("", block).strip(" "), int(mark[1]) + 1 if mark else 0)
 
 
 def _stories(text: str, mark: str) -> tuple[str, list[str]]:
@@ -183,26 +198,27 @@ def _stories(text: str, mark: str) -> tuple[str, list[str]]:
     lines: dict[str, None] = {}
 
     def cut(found: re.Match[str]) -> str:
-        lines.update(dict.fromkeys(line.strip() for line in found[1].split("\n") if line.strip()))
+        clean = _MARKED.sub("", found[1])
+        lines.update(dict.fromkeys(line.strip() for line in clean.split("\n") if line.strip()))
         return ""
 
     return re.sub(f"{mark}([^{_END}]*){_END}", cut, text), list(lines)
 
 
-def _blocks(page: str) -> Iterator[str]:
+def _blocks(page: str) -> Iterator[str | list[list[str]]]:
     rows: list[list[str]] = []
     numbers = iter(range(1, page.count(_NOTE) + 1))
     for piece in re.split(f"((?:{_TABLE}[^{_ROW}]*)?{_CELL}[^{_ROW}]*{_ROW})", page):
         if _ROW in piece:
             cells = piece.strip(_ROW).replace(_TABLE, "").split(_CELL)
-            rows.append([cell_text(cell.split("\n")) for cell in cells[:-1]])
+            rows.append([cell_text(_MARKED.sub("", cell).split("\n")) for cell in cells[:-1]])
         elif piece.replace(_TABLE, "").strip():
             if rows:
-                yield "\n".join(table_lines(rows))
+                yield rows
                 rows = []
             yield from _paragraphs(piece.replace(_TABLE, "").replace(_ROW, "").replace(_CELL, " "), numbers)
     if rows:
-        yield "\n".join(table_lines(rows))
+        yield rows
 
 
 def _paragraphs(text: str, numbers: Iterator[int]) -> Iterator[str]:
@@ -210,7 +226,7 @@ def _paragraphs(text: str, numbers: Iterator[int]) -> Iterator[str]:
 
     def called(found: re.Match[str]) -> str:
         mark = f"[^{next(numbers, 0)}]"
-        notes.append(f"{mark}: {' '.join(found[1].split())}")
+        notes.append(f"{mark}: {' '.join(_MARKED.sub('', found[1]).split())}")
         return mark
 
     text = re.sub(f"{_NOTE}([^{_END}]*){_END}", called, text)

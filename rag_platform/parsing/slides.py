@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, cell_text, table_lines
+from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text
 from rag_platform.parsing.numbering import in_format
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 
@@ -45,14 +45,14 @@ def read_pptx(path: Path, options: ParseOptions) -> ParsedFile:
     package = Package.open(str(path))
     slides = package.presentation_part.presentation.slides
     repeated: set[str] = set()
-    texts: list[str] = []
+    written: list[WrittenPage] = []
     hidden: list[bool] = []
     for slide in slides:
-        texts.append(_Slide(slide.part, repeated).text(slide))
+        written.append(_Slide(slide.part, repeated).page(slide))
         hidden.append(slide._element.get("show") in ("0", "false"))
     pages = tuple(
         replace(page, reason="hidden slide") if is_hidden else page
-        for page, is_hidden in zip(markup_pages(texts, "slide"), hidden, strict=True)
+        for page, is_hidden in zip(markup_pages(written, "slide"), hidden, strict=True)
     )
     return ParsedFile(pages, _metadata(package))
 
@@ -82,7 +82,7 @@ class _Slide:
     repeated: set[str]
     out: PageWriter = field(default_factory=PageWriter)
 
-    def text(self, slide: Slide) -> str:
+    def page(self, slide: Slide) -> WrittenPage:
         shapes = list(_shapes(slide.shapes._spTree))
         # The title is what a reader sees first, wherever it stands in the file.
         for shape in sorted(shapes, key=lambda shape: _placeholder(shape) not in _TITLES):
@@ -91,7 +91,7 @@ class _Slide:
             for shape in _shapes(slide.notes_slide.shapes._spTree):
                 if _placeholder(shape) == "body":
                     self._paragraphs(shape)
-        return "\n\n".join(self.out.texts())
+        return self.out.pages()[0]
 
     def _shape(self, shape: Element) -> None:
         kind = _placeholder(shape)
@@ -113,6 +113,10 @@ class _Slide:
         counters: dict[int, int] = {}
         for body in shape.findall(_P + "txBody"):
             paragraphs = body.findall(_A + "p")
+            if _placeholder(shape) in _TITLES:
+                lines = [line for p in paragraphs if (line := _paragraph_text(p).strip())]
+                self.out.heading("\n".join(lines), 1)
+                continue
             for paragraph in paragraphs:
                 label = _label(paragraph, counters)
                 if text := _paragraph_text(paragraph).strip():
@@ -123,7 +127,7 @@ class _Slide:
     def _frame(self, frame: Element) -> None:
         for table in frame.iter(_A + "tbl"):
             rows = [[_cell(cell) for cell in row.findall(_A + "tc")] for row in table.findall(_A + "tr")]
-            self.out.block("\n".join(table_lines(rows)))
+            self.out.table(rows)
         for chart in frame.iter(_C + "chart"):
             self._chart(chart.get(_R + "id"))
         for diagram in frame.iter(_DGM + "relIds"):
@@ -150,7 +154,7 @@ class _Slide:
         for at in range(length):
             cells = [_at(categories, at), *(_at(values, at) for _, _, values in series)]
             rows.append([cell_text([cell]) for cell in cells])
-        self.out.block("\n".join(table_lines(rows)))
+        self.out.table(rows)
 
     def _diagram(self, relationship: str | None) -> None:
         if relationship in self.part.rels:

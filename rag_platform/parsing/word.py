@@ -10,6 +10,7 @@ notes and content controls, so the tree itself is walked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, cell_text, table_lines
+from rag_platform.parsing.blocks import PageWriter, cell_text
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.parsing.word_numbering import Numbering
 
@@ -37,6 +38,7 @@ _BREAK, _RENDERED = "\x0c", "\x0e"
 """Page breaks inside a paragraph's text while it is built: set by the author, recorded by the layout."""
 _REMOVED = frozenset({_W + "del", _W + "moveFrom", _W + "delText", _W + "rPr", _W + "pPr"})
 _SYMBOLS = {"F0A8": "☐", "F06F": "☐", "F0FE": "☑", "F0FD": "☒", "F0FC": "✓", "F0B7": "•", "F0A7": "•"}
+_HEADING = re.compile(r"heading ([1-9])")
 _CHARACTERS = {
     "tab": "\t", "cr": "\n", "noBreakHyphen": "\u2011", "softHyphen": "", "lastRenderedPageBreak": _RENDERED,
     "ptab": "\t",
@@ -66,7 +68,7 @@ def read_docx(path: Path, options: ParseOptions) -> ParsedFile:
     walk.finish()
     for line in footers:
         walk.out.block(line, item=True)
-    return ParsedFile(markup_pages(walk.out.texts()), _metadata(package))
+    return ParsedFile(markup_pages(walk.out.pages()), _metadata(package))
 
 
 def _metadata(package: Package) -> dict[str, str]:
@@ -102,9 +104,16 @@ def _is_on(parent: Element, tag: str) -> bool | None:
     return None if child is None else str(child.get(_VAL) or "1") not in ("0", "false", "off")
 
 
+def _outline_level(properties: Element) -> int | None:
+    """Return the stated outline level, counted from 1; 0 for body text, None where nothing is stated."""
+    stated_level = properties.find(_W + "outlineLvl") if properties is not None else None
+    value = "" if stated_level is None else str(stated_level.get(_VAL))
+    return None if not value.isdigit() else (int(value) + 1) % 10
+
+
 @dataclass
 class _Styles:
-    """What styles say about hiding and numbering, through their chain of parents."""
+    """What styles say about hiding, headings and numbering, through their chain of parents."""
 
     root: Element
     _by_id: dict[str, Element] = field(default_factory=dict)
@@ -135,6 +144,23 @@ class _Styles:
             if breaks is not None:
                 return breaks
         return False
+
+    def heading_level(self, properties: Element, style_id: str) -> int:
+        """Return a heading's level: its own outline level, its style's, or by its style's name; else 0."""
+        own = _outline_level(properties)
+        if own is not None:
+            return own
+        for style in self._chain(style_id):
+            level = _outline_level(style.find(_W + "pPr"))
+            if level is not None:
+                return level
+            named = style.find(_W + "name")
+            name = "" if named is None else str(named.get(_VAL)).lower()
+            if found := _HEADING.fullmatch(name):
+                return int(found[1])
+            if name == "title":
+                return 1
+        return 0
 
     def numbering(self) -> dict[str, tuple[str, int]]:
         found = {}
@@ -225,7 +251,7 @@ class _Walk:
         if (own if own is not None else self.styles.breaks_before(style)) and not self.out.at_top():
             self.out.page_break()
         label = self.numbering.label(properties, style)
-        self._write(text, label)
+        self._write(text, label, self.styles.heading_level(properties, style))
         for box in self._floating:
             self.out.block(box)
         for note in self._noted:
@@ -233,20 +259,26 @@ class _Walk:
         self._floating, self._noted = [], []
         self._section_end(properties)
 
-    def _write(self, text: str, label: str) -> None:
+    def _write(self, text: str, label: str, level: int) -> None:
         piece = ""
         for character in text + "\0":
             if character not in (_BREAK, _RENDERED, "\0"):
                 piece += character
                 continue
             if piece.strip():
-                self.out.block(label + piece.strip(" "), item=bool(label))
+                self._block(label, piece.strip(" "), level)
                 label = ""
             piece = ""
             if character == _BREAK:
                 self.out.page_break()
             elif character == _RENDERED:
                 self.out.soft_page_break()
+
+    def _block(self, label: str, text: str, level: int) -> None:
+        if level:
+            self.out.heading(label + text, level)
+        else:
+            self.out.block(label + text, item=bool(label))
 
     def _section_end(self, properties: Element) -> None:
         section = properties.find(_W + "sectPr") if properties is not None else None
@@ -364,7 +396,7 @@ class _Walk:
                 cells.append("" if continued else cell_text(self.lines(cell)))
                 cells.extend([""] * (min(63, int(span.get(_VAL))) - 1 if span is not None else 0))
             rows.append(cells)
-        self.out.block("\n".join(table_lines(rows)))
+        self.out.table(rows)
 
 
 def _within(node: Element) -> Iterator[Element]:
