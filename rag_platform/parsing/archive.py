@@ -32,7 +32,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
     entries = archive.infolist()
     unpacked = sum(entry.file_size for entry in entries)
     packed = max(1, sum(entry.compress_size for entry in entries))
-    bomb = unpacked > RATIO_COUNTS_FROM and unpacked / packed > MAX_RATIO
+    bomb = _is_bomb(unpacked, packed) or any(_is_bomb(e.file_size, e.compress_size) for e in entries)
     if len(entries) > MAX_ENTRIES or unpacked > MAX_BYTES or bomb:
         archive.close()
         raise ParseError(
@@ -40,3 +40,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
             "refused as a decompression bomb"
         )
     return archive
+
+
+def _is_bomb(unpacked: int, packed: int) -> bool:
+    return unpacked > RATIO_COUNTS_FROM and unpacked > MAX_RATIO * max(1, packed)

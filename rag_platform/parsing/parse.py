@@ -8,24 +8,48 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from rag_platform.errors import MissingDependency, ParseError, RagError, StorageError
+from rag_platform.errors import MissingDependency, ParseError, RagError, StorageError, UnsupportedFormat
+from rag_platform.parsing.convert import converted
 from rag_platform.parsing.epub import read_epub
 from rag_platform.parsing.html import read_html
+from rag_platform.parsing.image import read_image
 from rag_platform.parsing.opendocument import read_odt
+from rag_platform.parsing.packed import zip_reader
 from rag_platform.parsing.pdf import read_pdf
 from rag_platform.parsing.plain import read_markdown, read_text
-from rag_platform.parsing.reading import ParsedFile, ParseOptions, Reader
+from rag_platform.parsing.reading import ParsedFile, ParseOptions, Reader, stored_page
+from rag_platform.parsing.records import read_records
 from rag_platform.parsing.rtf import read_rtf
+from rag_platform.parsing.sheets import read_csv, read_tsv
 from rag_platform.parsing.slides import read_pptx
 from rag_platform.parsing.sniff import FORMATS, sniff
 from rag_platform.parsing.word import read_docx
+from rag_platform.parsing.workbook import read_xlsx
 from rag_platform.text.normalize import stored_text
 from rag_platform.types import DEFAULT_COLLECTION, Document
 
 __all__ = ["FORMATS", "READERS", "ParseOptions", "parse_file"]
+
+
+def _read(path: Path, source: str, options: ParseOptions) -> tuple[str, ParsedFile]:
+    """Return a file's format and what its reader makes of it; every failure is typed."""
+    try:
+        format_name = sniff(path, source)
+        return format_name, READERS[format_name](path, options)
+    except RagError:
+        raise
+    except Exception as error:
+        raise _typed(error, path, source) from error
+
+
+def _read_member(path: Path, name: str, options: ParseOptions) -> ParsedFile:
+    """Read a file of an archive; archives in archives are how bombs are built, so they stay packed."""
+    if sniff(path, name) == "zip":
+        raise UnsupportedFormat(f"{name!r} is an archive in an archive; unpack it")
+    return _read(path, name, options)[1]
+
 
 READERS: dict[str, Reader] = {
     "pdf": read_pdf,
@@ -37,6 +61,15 @@ READERS: dict[str, Reader] = {
     "html": read_html,
     "epub": read_epub,
     "odt": read_odt,
+    "xlsx": read_xlsx,
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "jsonl": read_records,
+    **dict.fromkeys(("png", "jpeg", "tiff", "webp", "bmp"), read_image),
+    "doc": converted("docx", read_docx),
+    "ppt": converted("pptx", read_pptx),
+    "xls": converted("xlsx", read_xlsx),
+    "zip": zip_reader(_read_member),
 }
 """Reader by format; ``sniff`` names the format."""
 
@@ -71,17 +104,14 @@ def parse_file(
     source = unicodedata.normalize("NFC", path.name if source is None else source)
     try:
         digest = _sha256(path)
-        format_name = sniff(path, source)
-        parsed = READERS[format_name](path, options)
-    except RagError:
-        raise
-    except Exception as error:
+    except OSError as error:
         raise _typed(error, path, source) from error
+    format_name, parsed = _read(path, source, options)
     return Document(
         source=source,
         content_sha256=digest,
         format=format_name,
-        pages=tuple(replace(page, text=stored_text(page.text).strip()) for page in parsed.pages),
+        pages=tuple(map(stored_page, parsed.pages)),
         collection=collection,
         metadata=_metadata(parsed),
     )

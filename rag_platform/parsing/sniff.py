@@ -35,26 +35,51 @@ FORMATS: dict[str, str] = {
     ".epub": "epub",
     ".odt": "odt",
     ".ott": "odt",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".xltx": "xlsx",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".png": "png",
+    ".jpg": "jpeg",
+    ".jpeg": "jpeg",
+    ".tif": "tiff",
+    ".tiff": "tiff",
+    ".webp": "webp",
+    ".bmp": "bmp",
+    ".doc": "doc",
+    ".dot": "doc",
+    ".ppt": "ppt",
+    ".pps": "ppt",
+    ".xls": "xls",
+    ".xlsb": "xls",
+    ".ods": "xls",
+    ".odp": "ppt",
+    ".zip": "zip",
 }
 """Format by suffix: what the inbox offers and messages name; the content decides."""
 
 _HEAD = 4096
-_TEXT_FORMATS = frozenset({"txt", "md", "html"})
+_TEXT_FORMATS = frozenset({"txt", "md", "html", "csv", "tsv", "jsonl"})
+_ROWS = frozenset({"csv", "tsv", "jsonl"})
+"""Text in which a tag at the beginning is a value."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_OLE_STREAMS = (
-    ("WordDocument", "a legacy Word file (.doc)", ".docx"),
-    ("PowerPoint Document", "a legacy PowerPoint file (.ppt)", ".pptx"),
-    ("Workbook", "a legacy Excel file (.xls)", ".xlsx"),
-    ("Book", "a legacy Excel file (.xls)", ".xlsx"),
+_OLE_STREAMS = {"doc": ("WordDocument",), "ppt": ("PowerPoint Document",), "xls": ("Workbook", "Book")}
+_IMAGES = (
+    (b"\x89PNG\r\n\x1a\n", "png"),
+    (b"\xff\xd8\xff", "jpeg"),
+    (b"II*\0", "tiff"),
+    (b"MM\0*", "tiff"),
+    (b"II+\0", "tiff"),
+    (b"MM\0+", "tiff"),
+    (b"BM", "bmp"),
 )
 _MAGIC = (
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
-    (b"II*\0", "a TIFF image"),
-    (b"MM\0*", "a TIFF image"),
-    (b"BM", "a BMP image"),
-    (b"RIFF", "a RIFF file (WebP image, sound or video)"),
+    (b"RIFF", "a RIFF file (sound or video)"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
     (b"Rar!", "a RAR archive"),
@@ -63,10 +88,15 @@ _MIMETYPES = {
     "application/epub+zip": "epub",
     "application/vnd.oasis.opendocument.text": "odt",
     "application/vnd.oasis.opendocument.text-template": "odt",
+    "application/vnd.oasis.opendocument.spreadsheet": "xls",
+    "application/vnd.oasis.opendocument.presentation": "ppt",
 }
 _OOXML = (
     ("wordprocessingml", "docx"),
     ("presentationml", "pptx"),
+    ("spreadsheetml", "xlsx"),
+    ("sheet.binary", "xls"),
+    ("ms-excel", "xlsx"),
     ("ms-word", "docx"),
     ("ms-powerpoint", "pptx"),
 )
@@ -101,18 +131,23 @@ def sniff(path: Path, name: str = "") -> str:
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _container(path, name)
     if head.startswith(_OLE):
-        raise _compound(path, name)
-    for magic, kind in _MAGIC:
+        return _compound(path, name)
+    for magic, image in _IMAGES:
         if head.startswith(magic) and (len(magic) > 2 or b"\0" in head):
+            return image
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "webp"
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
             raise UnsupportedFormat(f"{name!r} is {kind}; {_supported()}")
     return _plain(name, head)
 
 
 def _plain(name: str, head: bytes) -> str:
-    if _HTML.match(_ascii_shape(head)):
-        return "html"
     suffix = Path(name).suffix.lower()
     named = FORMATS.get(suffix, "")
+    if named not in _ROWS and _HTML.match(_ascii_shape(head)):
+        return "html"
     if named in _TEXT_FORMATS:
         return named
     if not suffix:
@@ -144,7 +179,7 @@ def _container(path: Path, name: str) -> str:
             raise ParseError(f"{name!r} is a damaged container ({error}); get it again") from error
     if "META-INF/container.xml" in entries:  # an EPUB whose mimetype entry was forgotten
         return "epub"
-    raise UnsupportedFormat(f"{name!r} is a ZIP archive; unpack it and add its files. {_supported()}")
+    return "zip"
 
 
 def _office(name: str, content_types: str) -> str:
@@ -153,22 +188,29 @@ def _office(name: str, content_types: str) -> str:
             for marker, named in _OOXML:
                 if marker in override:
                     return named
-    kind = "an Excel workbook" if "spreadsheetml" in content_types else "an Office file of another kind"
-    raise UnsupportedFormat(f"{name!r} is {kind}; {_supported()}")
+    raise UnsupportedFormat(f"{name!r} is an Office file of another kind; {_supported()}")
 
 
-def _compound(path: Path, name: str) -> Exception:
+def _compound(path: Path, name: str) -> str:
+    """Tell the old Office formats apart; where one is embedded in another, the suffix decides."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         if view.find("EncryptedPackage".encode("utf-16-le")) >= 0:
-            return EncryptedFile(f"{name!r} is an Office file under a password; save it without one")
-        for stream, kind, target in _OLE_STREAMS:
-            if view.find(stream.encode("utf-16-le")) >= 0:
-                return UnsupportedFormat(
-                    f"{name!r} is {kind}; convert it with LibreOffice: "
-                    f"soffice --headless --convert-to {target[1:]} {name!r}"
-                )
-    return UnsupportedFormat(f"{name!r} is a legacy Office container; convert it with LibreOffice to .docx")
+            raise EncryptedFile(f"{name!r} is an Office file under a password; save it without one")
+        found = [
+            kind
+            for kind, streams in _OLE_STREAMS.items()
+            if any(view.find(f"{stream}\0".encode("utf-16-le")) >= 0 for stream in streams)
+        ]
+    if found:
+        named = FORMATS.get(Path(name).suffix.lower(), "")
+        return named if named in found else found[0]
+    raise UnsupportedFormat(
+        f"{name!r} is an old container of another kind (mail, drawing, installer); {_supported()}"
+    )
 
 
 def _supported() -> str:
-    return "supported are PDF, DOCX, PPTX, ODT, EPUB, RTF, HTML, Markdown and plain text"
+    return (
+        "supported are PDF, Word, PowerPoint, Excel, ODT, EPUB, RTF, HTML, Markdown, plain text, CSV, TSV, "
+        "JSON Lines, PNG, JPEG, TIFF, WebP, BMP and ZIP"
+    )

@@ -1,0 +1,172 @@
+"""Pictures as files: PNG, JPEG, WebP, BMP and every page of a TIFF, read through OCR.
+
+A picture is turned as its EXIF says, laid on white and made grey; pictures of absurd size are refused
+before they are unpacked. How a picture is read is ``ocr``'s business.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from rag_platform.errors import ParseError
+from rag_platform.parsing import ocr
+from rag_platform.parsing.reading import ParsedFile, ParseOptions
+from rag_platform.types import Page
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["read_image"]
+
+_MAX_PIXELS = 178_956_970
+"""A0 at 300 DPI has 139 million; Pillow itself refuses to open a file beyond this."""
+_OCR_PIXELS = 60_000_000
+"""Larger pictures are read smaller, so that memory stays flat."""
+_MAX_FRAMES = 5_000
+_SUBFILE, _REDUCED = 254, 1
+"""TIFF tag that marks a frame as the preview of another."""
+_LEAST_DPI, _USUAL_DPI = 50, 200
+_PAPER_INCHES = 20
+"""Longer sides are of no paper: photographs state 72 DPI and mean nothing by it."""
+_SCREEN_PIXELS = 1_600
+"""A picture whose longer side has fewer is a screenshot or a thumbnail: its letters are too small."""
+_LOW_CONFIDENCE = 0.6
+_INK_CONTRAST = 64
+_MIN_INK = 2e-5
+
+
+def read_image(path: Path, options: ParseOptions) -> ParsedFile:
+    """Read a picture; each page of a TIFF is a page."""
+    from PIL import Image, UnidentifiedImageError
+
+    with warnings.catch_warnings():
+        # Half of what is refused: Pillow only warns of it.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        try:
+            with Image.open(path) as picture:
+                pages = tuple(_pages(picture, options))
+        except Image.DecompressionBombError as error:
+            raise _absurd(str(error)) from error
+        except UnidentifiedImageError as error:
+            raise ParseError("the picture is damaged or truncated; get it again") from error
+    if all(page.reason.startswith(_FAILED) for page in pages):
+        raise ParseError(f"the picture is damaged ({pages[0].reason.removeprefix(_FAILED)}); get it again")
+    return ParsedFile(pages)
+
+
+_FAILED = "page failed: "
+
+
+def _absurd(what: str) -> ParseError:
+    return ParseError(f"refused as a picture of absurd size ({what}); scan it at 300 DPI or cut it in parts")
+
+
+def _pages(picture: Image, options: ParseOptions) -> Iterator[Page]:
+    for number, _ in enumerate(_frames(picture), start=1):
+        try:
+            yield _page(picture, number, options)
+        except (OSError, SyntaxError, ValueError, EOFError) as error:  # what Pillow raises for damage
+            yield Page(
+                number, "", "ocr", confidence=0.0, reason=f"{_FAILED}{str(error) or type(error).__name__}",
+                suspect=True,
+            )  # fmt: skip
+
+
+def _frames(picture: Image) -> Iterator[int]:
+    """Move to each page in turn; the frames of animations and phone pictures are no pages."""
+    if picture.format != "TIFF":
+        yield 0
+        return
+    for at in range(_MAX_FRAMES + 1):
+        try:
+            picture.seek(at)
+        except EOFError:
+            return
+        if at == _MAX_FRAMES:
+            raise ParseError(f"the TIFF has more than {_MAX_FRAMES} pages; split it")
+        if at == 0 or not int(getattr(picture, "tag_v2", {}).get(_SUBFILE, 0)) & _REDUCED:
+            yield at
+
+
+def _page(picture: Image, number: int, options: ParseOptions) -> Page:
+    size = f"{picture.width} x {picture.height} pixels"
+    if picture.width * picture.height > _MAX_PIXELS:  # Pillow checks the first frame alone
+        raise _absurd(size)
+    grey = _grey(picture)
+    if not _has_ink(grey):
+        return Page(number, "", "ocr", reason=f"blank page ({size})")
+    if options.ocr == "never":
+        return Page(
+            number, "", "ocr", confidence=0.0, reason=f"picture of {size}; OCR is switched off", suspect=True
+        )
+    try:
+        result = _read(grey, options)
+    except ocr.OcrTimeout as error:
+        return Page(number, "", "ocr", confidence=0.0, reason=f"picture of {size}; {error}", suspect=True)
+    found = "" if result.text else " found no text"
+    return Page(
+        number,
+        result.text,
+        "ocr",
+        result.confidence,
+        reason=f"picture of {size}; OCR with {result.languages}{found}",
+        suspect=bool(result.text) and result.confidence < _LOW_CONFIDENCE,
+    )
+
+
+def _grey(picture: Image) -> Image:
+    """Return the picture as it is looked at: upright, on white, grey, at a size that OCR reads well."""
+    from PIL import Image, ImageOps
+
+    upright = ImageOps.exif_transpose(picture)
+    if upright.mode.startswith("I") or upright.mode == "F":
+        upright = _eight_bits(upright)
+    elif upright.has_transparency_data:
+        layer = upright.convert("RGBA")
+        upright = Image.new("RGBA", layer.size, "white")
+        upright.alpha_composite(layer)
+    grey = upright.convert("L")
+    factor = _enlarged(picture)
+    if grey.width * grey.height * factor**2 > _OCR_PIXELS:
+        factor = (_OCR_PIXELS / (grey.width * grey.height)) ** 0.5
+    if factor == 1:
+        return grey
+    size = (max(1, round(grey.width * factor)), max(1, round(grey.height * factor)))
+    return grey.resize(size, Image.Resampling.LANCZOS)
+
+
+def _eight_bits(picture: Image) -> Image:
+    """Spread the shades of a picture of 16 or 32 bits over eight."""
+    shades = picture.convert("F")
+    low, high = cast(tuple[float, float], shades.getextrema())
+    scale = 255 / ((high - low) or 1)
+    return shades.point(lambda shade: shade * scale - low * scale).convert("L")
+
+
+def _enlarged(picture: Image) -> float:
+    """Return how much larger to read a picture whose letters are too small for Tesseract."""
+    dpi = float(picture.info.get("dpi", (0, 0))[1] or 0)
+    if dpi >= _USUAL_DPI:
+        return 1.0
+    if dpi >= _LEAST_DPI and max(picture.size) < _PAPER_INCHES * dpi:
+        return ocr.DPI / dpi
+    return 2.0 if max(picture.size) < _SCREEN_PIXELS else 1.0
+
+
+def _has_ink(picture: Image) -> bool:
+    """Say whether anything stands out from the paper, dust and scanner noise aside."""
+    shades = picture.histogram()
+    paper = shades.index(max(shades))
+    inked = sum(n for shade, n in enumerate(shades) if abs(shade - paper) > _INK_CONTRAST)
+    return inked > _MIN_INK * sum(shades)
+
+
+def _read(picture: Image, options: ParseOptions) -> ocr.OcrResult:
+    with tempfile.TemporaryDirectory(prefix="rag-ocr-") as folder:
+        file = Path(folder) / "page.pgm"  # uncompressed: Tesseract reads it faster than a PNG is packed
+        picture.save(file, format="PPM")
+        return ocr.read_picture(file, options.languages, options.ocr_timeout_s)
