@@ -74,6 +74,15 @@ class Settings(BaseSettings):
         "TESSERACT_LANGUAGES", "", "OCR languages, for instance nep+eng; empty: chosen per page"
     )
     ocr_timeout_s: float = _setting("RAG_OCR_TIMEOUT_S", 120.0, "time limit of one page's OCR", gt=0)
+    parse_timeout_s: float = _setting(
+        "RAG_PARSE_TIMEOUT_S",
+        3600.0,
+        "time limit of one document's extraction, OCR of all pages included",
+        gt=0,
+    )
+    parse_memory_mb: int = _setting(
+        "RAG_PARSE_MEMORY_MB", 4096, "memory limit of one document's extraction", ge=512
+    )
     workers: int = _setting("RAG_WORKERS", 0, "processes that parse at once; 0: one a core", ge=0)
 
     # Chunking

@@ -1,42 +1,54 @@
-"""Many files parsed at once, in processes of their own: a reader that crashes takes one document with it.
+"""Many files parsed at once, each in a process of its own with limits: a bad one harms only itself.
 
-What a file contains is the readers' business.
+A file that crashes its reader, hangs or fills the memory becomes an error of that document, and a fresh
+process takes the next. What a file contains is the readers' business; what runs in the process stands in
+``worker``.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
 import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from pathlib import Path
+from typing import BinaryIO, cast
 
-from rag_platform.errors import ParseError, RagError
-from rag_platform.parsing.parse import ParseOptions, parse_file
+from rag_platform.errors import EnvironmentProblem, ParseError, RagError
+from rag_platform.parsing.parse import ParseOptions
+from rag_platform.parsing.sniff import sniff
+from rag_platform.parsing.worker import READY, Job, parse_job, receive, send
 from rag_platform.types import Document
 
-__all__ = ["Job", "parse_all"]
+__all__ = ["Job", "Limits", "parse_all"]
 
-_INLINE_BYTES = 1 << 20
-"""Files of markup up to this size are parsed in the calling process: starting another costs more."""
-
-_INLINE_SUFFIXES = {".txt", ".md", ".markdown", ".html", ".htm"}
+_INLINE_BYTES = {**dict.fromkeys(("txt", "md", "csv", "tsv", "jsonl"), 1 << 20), "html": 1 << 18}
+"""Files of text up to these sizes are parsed in the calling process: starting another costs more."""
+_START_S = 120.0
+"""A process that is not ready by then never will be; a cold, busy machine takes seconds."""
+_LOOK_S = 0.25
+_BOOT = "import sys; sys.path[:] = {path!r}; from rag_platform.parsing.worker import serve; serve({memory})"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A file to parse: its key, where its bytes are, and the name that readers are to know it by."""
+class Limits:
+    """What one document may take: ``RAG_PARSE_TIMEOUT_S`` and ``RAG_PARSE_MEMORY_MB``."""
 
-    key: str
-    path: Path
-    source: str
-    collection: str
+    timeout_s: float = 3_600.0
+    memory_mb: int = 4_096
+
+
+_DEFAULT_LIMITS = Limits()
 
 
 def parse_all(
-    jobs: Sequence[Job], options: ParseOptions, *, workers: int = 0
+    jobs: Sequence[Job], options: ParseOptions, *, workers: int = 0, limits: Limits = _DEFAULT_LIMITS
 ) -> Iterator[tuple[str, Document | RagError]]:
     """Parse files and yield ``(key, document or error)`` as each is done.
 
@@ -44,51 +56,209 @@ def parse_all(
         jobs: What to parse.
         options: How.
         workers: Processes at once; 0: one a core.
+        limits: What each file may take.
+
+    Raises:
+        EnvironmentProblem: No process can be started at all.
     """
-    inline = [job for job in jobs if _is_light(job)]
-    inline_keys = {job.key for job in inline}
-    heavy = [job for job in jobs if job.key not in inline_keys]
-    for job in inline:
-        yield job.key, _parse(job, options)
-    if not heavy:
-        return
-    n_workers = min(workers or os.cpu_count() or 1, len(heavy))
-    crashed: list[Job] = []
-    for job, result in _in_pool(heavy, options, n_workers):
-        if result is None:
-            crashed.append(job)
+    heavy = []
+    for job in jobs:
+        if _is_light(job):
+            yield job.key, parse_job(job, options)
         else:
-            yield job.key, result
-    for job in crashed:  # one broken process takes the whole pool down: find whose fault it was
-        (_, result), *_ = _in_pool([job], options, 1)
-        yield job.key, result or ParseError(f"the reader of {job.source!r} crashed; is the file damaged?")
-
-
-def _in_pool(
-    jobs: Sequence[Job], options: ParseOptions, n_workers: int
-) -> Iterator[tuple[Job, Document | RagError | None]]:
-    """Yield results as they come, None for a job whose process died."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_workers, mp_context=context) as pool:
-        waiting: dict[Future[Document | RagError], Job] = {
-            pool.submit(_parse, job, options): job for job in jobs
-        }
-        for future in as_completed(waiting):
-            job = waiting.pop(future)
-            try:
-                result = future.result()
-            except BrokenProcessPool:
-                yield job, None
-            else:
-                yield job, result
+            heavy.append(job)
+    if heavy:
+        pool = _Pool(heavy, options, limits)
+        with contextlib.closing(pool):
+            yield from pool.results(min(workers or os.cpu_count() or 1, len(heavy)))
 
 
 def _is_light(job: Job) -> bool:
-    return Path(job.source).suffix.lower() in _INLINE_SUFFIXES and job.path.stat().st_size <= _INLINE_BYTES
-
-
-def _parse(job: Job, options: ParseOptions) -> Document | RagError:
+    """Say whether a file is small and of text alone, by its content: a name can be wrong."""
     try:
-        return parse_file(job.path, source=job.source, collection=job.collection, options=options)
-    except RagError as error:
-        return error
+        return job.path.stat().st_size <= _INLINE_BYTES.get(sniff(job.path, job.source), 0)
+    except (RagError, OSError):  # refused at first sight, which the parser will say
+        return True
+
+
+@dataclass
+class _Process:
+    """One process and what it is doing; ``verdict`` says why it was ended before its time."""
+
+    popen: subprocess.Popen[bytes]
+    job: Job | None = None
+    deadline: float = 0.0
+    verdict: str = ""
+
+    @classmethod
+    def start(cls, limits: Limits) -> _Process:
+        """Start a process.
+
+        Raises:
+            EnvironmentProblem: It does not come up.
+        """
+        boot = _BOOT.format(path=sys.path, memory=limits.memory_mb << 20)
+        try:
+            # A session of its own: one signal ends it together with the OCR that it started.
+            popen = subprocess.Popen(
+                [sys.executable, "-c", boot],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, TypeError) as error:
+            raise _no_process(str(error)) from error
+        return cls(popen, deadline=time.monotonic() + _START_S)
+
+    def wait_until_ready(self) -> None:
+        """Return once it can take jobs."""
+        try:
+            if receive(self._stdout) == READY:
+                return
+        except EOFError:
+            pass
+        raise _no_process(self.verdict or f"it ended with status {self.popen.wait()} before it was ready")
+
+    def parse(self, job: Job, options: ParseOptions, timeout_s: float) -> object:
+        """Have a file parsed; the end of the process is an error of that file."""
+        self.job, self.deadline = job, time.monotonic() + timeout_s
+        try:
+            send(self._stdin, (job, options))
+            result = receive(self._stdout)
+        except (EOFError, OSError):
+            return ParseError(f"{job.source!r} cannot be read: {self.verdict or self._end()}")
+        self.job = None
+        return result
+
+    def _end(self) -> str:
+        status = self.popen.wait()
+        if status == -signal.SIGKILL:
+            return "the system ended its reader, most likely for want of memory; lower RAG_WORKERS"
+        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+        return f"its reader crashed ({how}); is the file damaged?"
+
+    def kill(self, verdict: str = "") -> None:
+        """End the process with everything it started."""
+        self.verdict = self.verdict or verdict
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the process and forget it."""
+        self.kill()
+        self._stdout.close()
+        with contextlib.suppress(OSError):  # what was not sent any more
+            self._stdin.close()
+        self.popen.wait()
+
+    @property
+    def _stdin(self) -> BinaryIO:
+        return cast(BinaryIO, self.popen.stdin)
+
+    @property
+    def _stdout(self) -> BinaryIO:
+        return cast(BinaryIO, self.popen.stdout)
+
+
+def _no_process(why: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        f"no process for parsing can be started ({why}); look at the lines above, free memory or raise "
+        "RAG_PARSE_MEMORY_MB"
+    )
+
+
+class _Pool:
+    """Threads that each keep one process busy, and the caller's thread, which watches their limits."""
+
+    def __init__(self, jobs: Sequence[Job], options: ParseOptions, limits: Limits) -> None:
+        self._waiting, self._n_jobs = deque(jobs), len(jobs)
+        self._options, self._limits = options, limits
+        self._results: queue.SimpleQueue[tuple[Job, object] | EnvironmentProblem] = queue.SimpleQueue()
+        self._processes: dict[int, _Process] = {}
+        self._threads: list[threading.Thread] = []
+
+    def results(self, n_workers: int) -> Iterator[tuple[str, Document | RagError]]:
+        """Yield ``(key, document or error)`` of every job."""
+        for slot in range(n_workers):
+            thread = threading.Thread(target=self._work, args=(slot,), name=f"parse-{slot}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        looked = time.monotonic()
+        n_done = 0
+        while n_done < self._n_jobs:
+            with contextlib.suppress(queue.Empty):
+                got = self._results.get(timeout=_LOOK_S)
+                if isinstance(got, EnvironmentProblem):
+                    raise got
+                job, result = got
+                if not isinstance(result, Document | RagError):
+                    raise cast(Exception, result)
+                n_done += 1
+                yield job.key, result
+            if time.monotonic() - looked >= _LOOK_S:
+                self._look()
+                looked = time.monotonic()
+
+    def _work(self, slot: int) -> None:
+        """Have jobs parsed one after another, in a fresh process after one that ended."""
+        process: _Process | None = None
+        try:
+            while self._waiting:
+                if process is None:
+                    process = self._processes[slot] = _Process.start(self._limits)
+                    process.wait_until_ready()
+                try:
+                    job = self._waiting.popleft()
+                except IndexError:  # another thread took it
+                    break
+                self._results.put((job, process.parse(job, self._options, self._limits.timeout_s)))
+                if process.job is not None:
+                    self._processes.pop(slot).close()
+                    process = None
+        except EnvironmentProblem as error:
+            self._results.put(error)
+        finally:
+            if process is not None:
+                process.close()
+                self._processes.pop(slot, None)
+
+    def _look(self) -> None:
+        """End the processes that are over a limit."""
+        processes = list(self._processes.values())
+        memory = _memory({process.popen.pid for process in processes})
+        for process in processes:
+            used_mb = memory[process.popen.pid] >> 20
+            if time.monotonic() > process.deadline:
+                process.kill(self._overdue(process))
+            elif used_mb > self._limits.memory_mb:
+                process.kill(
+                    f"it needs more than {self._limits.memory_mb} MB; split it, or raise RAG_PARSE_MEMORY_MB"
+                )
+
+    def _overdue(self, process: _Process) -> str:
+        if process.job is None:
+            return f"it was not ready after {_START_S:g} s"
+        return f"it takes longer than {self._limits.timeout_s:g} s; split it, or raise RAG_PARSE_TIMEOUT_S"
+
+    def close(self) -> None:
+        """End whatever still runs."""
+        self._waiting.clear()
+        for process in list(self._processes.values()):
+            process.kill()
+        for thread in self._threads:
+            thread.join()
+
+
+def _memory(groups: set[int]) -> dict[int, int]:
+    """Return the bytes in use of each process group: a reader and the OCR that it started."""
+    import psutil
+
+    used = dict.fromkeys(groups, 0)
+    for pid in psutil.pids():
+        try:
+            group = os.getpgid(pid)
+            if group in used:
+                used[group] += psutil.Process(pid).memory_info().rss
+        except (ProcessLookupError, PermissionError, psutil.Error):  # ended meanwhile, or not ours
+            continue
+    return used
