@@ -116,7 +116,10 @@ def pages(system: System, partitions: Sequence[str], *, progress: Progress | Non
             Job(key, system.raw.path(entry.content_sha256), entry.source, entry.collection)
             for key, entry in fresh.items()
         ]
-        for key, result in parse_all(jobs, system.parse_options, workers=system.settings.workers):
+        limits = system.parse_limits
+        for key, result in parse_all(
+            jobs, system.parse_options, workers=system.settings.workers, limits=limits
+        ):
             yield fresh[key], result if isinstance(result, RagError) else Work(_page_rows(result))
 
     stage = _stage(system, "pages", tables.PAGES, progress, after="raw_documents")
@@ -341,7 +344,7 @@ class _Loader:
         if rows["chunk_id"].to_pylist() != [chunk.chunk_id for chunk in made]:
             raise StorageError(
                 f"the embeddings of {entry.source!r} are not of its chunks; "
-                f"repeat with: rag ingest --force {entry.source!r}"
+                f"ingest {entry.source!r} again with --force"
             )
         vectors = rows["vector"].combine_chunks().flatten().to_numpy()
         return made, vectors.reshape(-1, self.encoder.dim).astype(np.float32)

@@ -15,6 +15,7 @@ from rag_platform.embedding.encoders import load_encoder, resolve
 from rag_platform.errors import StorageError
 from rag_platform.inbox import Inbox
 from rag_platform.parsing.parse import ParseOptions
+from rag_platform.parsing.pool import Limits
 from rag_platform.protocols import Chunker, Encoder, Index, Tokenizer
 from rag_platform.retrieval.search import Searcher
 from rag_platform.settings import Settings
@@ -74,6 +75,11 @@ class System:
         return ParseOptions(
             ocr=settings.ocr, languages=settings.tesseract_languages, ocr_timeout_s=settings.ocr_timeout_s
         )
+
+    @property
+    def parse_limits(self) -> Limits:
+        """What the extraction of one file may take."""
+        return Limits(self.settings.parse_timeout_s, self.settings.parse_memory_mb)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
