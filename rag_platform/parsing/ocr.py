@@ -28,7 +28,7 @@ import regex
 from rag_platform.errors import MissingDependency, ParseError
 from rag_platform.parsing.layout import Line, paragraphs, with_labels
 
-__all__ = ["DPI", "OcrResult", "OcrTimeout", "read_picture", "require_languages"]
+__all__ = ["DPI", "OcrResult", "OcrTimeout", "Word", "read_picture", "require_languages"]
 
 DPI = 300
 _BOTH, _NEPALI, _ENGLISH = "nep+eng", "nep", "eng"
@@ -50,15 +50,18 @@ class OcrTimeout(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OcrResult:
-    """What Tesseract read: text, mean word confidence (0 to 1), and the languages that gave it."""
+    """What Tesseract read: text, mean word confidence (0 to 1), the languages that gave it, the words."""
 
     text: str
     confidence: float
     languages: str
+    words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class Word:
+    """One word with its box in pixels of the picture; ``confidence`` is 0 to 100."""
+
     text: str
     confidence: float
     left: int
@@ -68,7 +71,7 @@ class _Word:
     paragraph: int
     line: int
 
-    def over(self, other: _Word) -> bool:
+    def over(self, other: Word) -> bool:
         """Say whether both stand on the same spot of the picture."""
         wide = min(self.left + self.width, other.left + other.width) - max(self.left, other.left)
         high = min(self.top + self.height, other.top + other.height) - max(self.top, other.top)
@@ -102,12 +105,12 @@ def read_picture(path: Path, languages: str, timeout_s: float) -> OcrResult:
     return _result(words, _BOTH)
 
 
-def _with_latin(nepali: Sequence[_Word], latin: Sequence[_Word]) -> list[_Word]:
+def _with_latin(nepali: Sequence[Word], latin: Sequence[Word]) -> list[Word]:
     """Put the real Latin words of one reading into the Nepali reading of the same page.
 
     Real is a word that the reading is sure of, or where the Nepali one has no Nepali word but debris.
     """
-    merged: list[_Word] = []
+    merged: list[Word] = []
     used: set[int] = set()
     for word in nepali:
         debris = _NEPALI_WORD.fullmatch(word.text) is None
@@ -127,14 +130,14 @@ def _with_latin(nepali: Sequence[_Word], latin: Sequence[_Word]) -> list[_Word]:
     return merged
 
 
-def _result(words: Sequence[_Word], languages: str) -> OcrResult:
+def _result(words: Sequence[Word], languages: str) -> OcrResult:
     confidence = sum(word.confidence for word in words) / len(words) / 100 if words else 0.0
     text = _FINAL_ZWNJ.sub("", paragraphs(with_labels(list(_lines(words)))))
-    return OcrResult(text, round(confidence, 4), languages)
+    return OcrResult(text, round(confidence, 4), languages, tuple(words))
 
 
-def _lines(words: Sequence[_Word]) -> Iterator[Line]:
-    collected: dict[tuple[int, int], list[_Word]] = {}
+def _lines(words: Sequence[Word]) -> Iterator[Line]:
+    collected: dict[tuple[int, int], list[Word]] = {}
     for word in words:
         collected.setdefault((word.paragraph, word.line), []).append(word)
     for (paragraph, _), members in collected.items():
@@ -148,7 +151,7 @@ def _lines(words: Sequence[_Word]) -> Iterator[Line]:
         )
 
 
-def _run(path: Path, languages: str, timeout_s: float) -> list[_Word]:
+def _run(path: Path, languages: str, timeout_s: float) -> list[Word]:
     installed = require_languages(languages)
     tesseract = _tesseract()
     try:
@@ -164,7 +167,7 @@ def _run(path: Path, languages: str, timeout_s: float) -> list[_Word]:
     except RuntimeError as error:  # how pytesseract reports its own time limit
         raise OcrTimeout(f"OCR timed out after {timeout_s:g} s") from error
     words = [
-        _Word(
+        Word(
             text=text.strip(),
             confidence=float(table["conf"][at]),
             left=table["left"][at],
@@ -180,12 +183,12 @@ def _run(path: Path, languages: str, timeout_s: float) -> list[_Word]:
     return _without_echoes(words)
 
 
-def _without_echoes(words: Sequence[_Word]) -> list[_Word]:
+def _without_echoes(words: Sequence[Word]) -> list[Word]:
     """Drop what Tesseract reads twice: the end of a word once more, over the word itself.
 
     Boxes alone do not tell: those of different words overlap, too.
     """
-    kept: list[_Word] = []
+    kept: list[Word] = []
     for word in words:
         before = kept[-1] if kept else None
         if before is None or not _echoes(before, word):
@@ -195,7 +198,7 @@ def _without_echoes(words: Sequence[_Word]) -> list[_Word]:
     return kept
 
 
-def _echoes(before: _Word, word: _Word) -> bool:
+def _echoes(before: Word, word: Word) -> bool:
     one, other = _END_MARK.sub("", before.text), _END_MARK.sub("", word.text)
     if (before.paragraph, before.line) != (word.paragraph, word.line) or len(other) < _SHORTEST_ECHO:
         return False

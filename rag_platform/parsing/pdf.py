@@ -1,32 +1,37 @@
-"""PDF files with PyMuPDF: per page the text layer, or the page's picture through OCR.
+"""PDF files with PyMuPDF: every page by its best route, in three passes over the document.
 
-A page with at least ``MIN_LETTERS`` letters in its layer keeps it; what is probably wrong is flagged, not
-replaced. One damaged page never loses the others; a file cut short is refused as a whole.
+First the text layers; then, for pages whose layer is wrong, what the document's fonts say of their glyphs;
+last the pictures of the pages that neither could read. Which reading is believed is decided in ``routes``.
+One damaged page never loses the others; a file cut short is refused as a whole.
 """
 
 from __future__ import annotations
 
-import tempfile
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rag_platform.errors import EncryptedFile, ParseError, RagError
 from rag_platform.parsing import ocr
+from rag_platform.parsing.fontmap.legacy import legacy_converter
+from rag_platform.parsing.fontmap.matching import OcrPage
+from rag_platform.parsing.fontmap.reader import FontMapReader, MappedPage
 from rag_platform.parsing.layout import paragraphs
 from rag_platform.parsing.pdf_layer import by_font, layer_lines, text_flags
+from rag_platform.parsing.pictures import Pictures
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters, suspicion
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, stated
-from rag_platform.types import Page
+from rag_platform.parsing.routes import Reading, best, layer_is_right, map_is_right
+from rag_platform.text.normalize import stored_text
+from rag_platform.types import Origin, Page
 
 if TYPE_CHECKING:
     import pymupdf
 
 __all__ = ["read_pdf"]
 
-_MAX_PIXELS = 60_000_000
-"""A0 at 150 DPI: larger pages are rendered more coarsely, so that memory stays flat."""
-_INK_CONTRAST = 64
-_MIN_INK = 2e-5
+_T = TypeVar("_T")
+
 _LOW_CONFIDENCE = 0.6
 
 
@@ -43,8 +48,7 @@ def read_pdf(path: Path, options: ParseOptions) -> ParsedFile:
             raise ParseError("the PDF has no pages: damaged or truncated")
         if document.is_repaired:
             _refuse_truncated(document)
-        pages = tuple(_page(document, number, options) for number in range(document.page_count))
-        return ParsedFile(pages, _metadata(document))
+        return ParsedFile(_Pages(document, options).read(), _metadata(document))
 
 
 def _metadata(document: pymupdf.Document) -> dict[str, str]:
@@ -78,89 +82,159 @@ def _refuse_truncated(document: pymupdf.Document) -> None:
             )
 
 
-def _page(document: pymupdf.Document, number: int, options: ParseOptions) -> Page:
-    """Read one page; what goes wrong on it becomes a suspect empty page."""
-    try:
-        return _read_page(document, number, options)
-    except MemoryError:
-        raise
-    except RagError as error:
-        if not isinstance(error, ParseError):
+class _Pages:
+    """The pages of one document on their way to their text; numbers count from 0."""
+
+    def __init__(self, document: pymupdf.Document, options: ParseOptions) -> None:
+        self._document, self._options = document, options
+        self._pictures = Pictures(document, options)
+        self._failures: dict[int, str] = {}
+
+    def read(self) -> tuple[Page, ...]:
+        """Read every page."""
+        numbers = range(self._document.page_count)
+        layers = {number: self._guarded(number, self._layer) for number in numbers}
+        wrong = [n for n, layer in layers.items() if layer is not None and not layer_is_right(layer)]
+        mapped, disagreement = self._mapped([n for n in wrong if n_letters(_text(layers[n])) >= MIN_LETTERS])
+        pages = []
+        for number in numbers:
+            layer = layers[number]
+            page = None
+            if layer is not None:
+                page = self._guarded(number, self._chosen, layer, mapped.get(number), disagreement)
+            pages.append(page or _failed(number, self._failures[number]))
+        return tuple(pages)
+
+    def _layer(self, number: int) -> Reading:
+        import pymupdf
+
+        pymupdf.TOOLS.reset_mupdf_warnings()
+        fragments = list(layer_lines(self._document.load_page(number)))
+        text = stored_text(paragraphs(fragment.line for fragment in fragments))
+        return Reading(text, "text_layer", 1.0, "", suspicion(text, by_font(fragments)))
+
+    def _mapped(self, numbers: Collection[int]) -> tuple[dict[int, Reading], float | None]:
+        """Read pages by their fonts, and say how far one of them disagrees with its OCR."""
+        if not numbers or self._options.ocr == "always":
+            return {}, None
+        ocr_words = None if self._options.ocr == "never" else self._ocr_words
+        reader = FontMapReader(
+            self._document, ocr=ocr_words, legacy=legacy_converter, only={number + 1 for number in numbers}
+        )
+        readings = {number - 1: _by_fonts(page) for number, page in reader.pages().items()}
+        page_no = reader.verification_page()
+        if ocr_words is None or page_no is None or readings[page_no - 1].origin == "legacy_font":
+            return readings, None
+        read = self._ocr_words(page_no)
+        return readings, None if read is None else reader.verify(page_no, read).rate
+
+    def _ocr_words(self, page_no: int) -> OcrPage | None:
+        try:
+            return self._pictures.words(page_no - 1)
+        except (ocr.OcrTimeout, ParseError):
+            return None
+
+    def _chosen(
+        self, number: int, layer: Reading, mapped: Reading | None, disagreement: float | None
+    ) -> Page:
+        options = self._options
+        if options.ocr != "always":
+            if layer_is_right(layer):
+                return _page(number, layer)
+            if mapped is not None and map_is_right(mapped, disagreement):
+                return _page(number, mapped, reason=f"{_fault(layer)}; {mapped.reason}")
+        if options.ocr == "never":
+            return self._unread(number, layer, mapped)
+        return self._by_picture(number, layer, mapped)
+
+    def _unread(self, number: int, layer: Reading, mapped: Reading | None) -> Page:
+        """Choose without OCR, because it is switched off."""
+        chosen = best([reading for reading in (mapped, layer) if reading is not None])
+        if not chosen.text.strip() and not self._pictures.has_ink(number):
+            return Page(number + 1, "", "text_layer", reason="blank page")
+        return _page(number, chosen, reason=f"{_fault(layer)}; OCR is switched off", suspect=True)
+
+    def _by_picture(self, number: int, layer: Reading, mapped: Reading | None) -> Page:
+        import pymupdf
+
+        if not layer.text.strip() and not self._pictures.has_ink(number):
+            warning = pymupdf.TOOLS.mupdf_warnings()
+            if warning:
+                return _failed(number, f"nothing could be drawn ({warning.splitlines()[0]})")
+            return Page(number + 1, "", "text_layer", reason="blank page")
+        why = self._why_picture(layer, mapped)
+        others = [reading for reading in (mapped, layer) if reading is not None]
+        try:
+            result = self._pictures.read(number)
+        except ocr.OcrTimeout as error:
+            return _page(number, best(others), confidence=0.0, reason=f"{why}; {error}", suspect=True)
+        found = "" if result.text else " found no text"
+        read = Reading(result.text, "ocr", result.confidence, f"{why}; OCR with {result.languages}{found}")
+        if self._options.ocr == "always" or n_letters(layer.text) < MIN_LETTERS <= n_letters(read.text):
+            return _page(number, read)
+        if n_letters(read.text) < n_letters(layer.text) < MIN_LETTERS:
+            return _page(number, layer, reason=f"{why}; OCR found less ({result.languages})")
+        chosen = best([read, *others])
+        return _page(number, chosen, reason=chosen.reason if chosen is read else f"{why}; OCR reads worse")
+
+    def _why_picture(self, layer: Reading, mapped: Reading | None) -> str:
+        if self._options.ocr == "always":
+            return "OCR of every page is set"
+        fault = _fault(layer)
+        return fault if mapped is None else f"{fault}; its fonts do not tell enough ({mapped.reason})"
+
+    def _guarded(self, number: int, read: Callable[..., _T], *arguments: object) -> _T | None:
+        """Do one step of one page; what goes wrong is noted for that page."""
+        try:
+            return read(number, *arguments)
+        except MemoryError:
             raise
-        return _failed(number, str(error))
-    except Exception as error:  # MuPDF raises several kinds of its own for damaged pages
-        return _failed(number, f"{type(error).__name__}: {error}")
+        except RagError as error:
+            if not isinstance(error, ParseError):
+                raise
+            self._failures[number] = str(error)
+        except Exception as error:  # MuPDF raises several kinds of its own for damaged pages
+            self._failures[number] = f"{type(error).__name__}: {error}"
+        return None
+
+
+def _text(reading: Reading | None) -> str:
+    return "" if reading is None else reading.text
+
+
+def _fault(layer: Reading) -> str:
+    """Say what is wrong with a text layer."""
+    if n_letters(layer.text) < MIN_LETTERS:
+        return f"{n_letters(layer.text)} letters in the text layer"
+    return layer.suspicion or f"only {layer.score:.0%} of the layer's words are known"
+
+
+def _by_fonts(page: MappedPage) -> Reading:
+    origin: Origin = "legacy_font" if page.route == "legacy" else "font_map"
+    return Reading(page.text, origin, page.confidence, page.reason)
+
+
+def _page(
+    number: int,
+    reading: Reading,
+    *,
+    reason: str | None = None,
+    confidence: float | None = None,
+    suspect: bool | None = None,
+) -> Page:
+    """Return the page of a reading, with what the caller knows better."""
+    sure = reading.confidence if confidence is None else confidence
+    doubtful = bool(reading.suspicion) or (bool(reading.text) and min(sure, reading.score) < _LOW_CONFIDENCE)
+    return Page(
+        number + 1,
+        reading.text,
+        reading.origin,
+        confidence=round(sure, 4),
+        reason=reading.suspicion or reading.reason if reason is None else reason,
+        suspect=doubtful if suspect is None else suspect,
+        score=reading.score,
+    )
 
 
 def _failed(number: int, reason: str) -> Page:
     return Page(number + 1, "", "text_layer", confidence=0.0, reason=f"page failed: {reason}", suspect=True)
-
-
-def _read_page(document: pymupdf.Document, number: int, options: ParseOptions) -> Page:
-    import pymupdf
-
-    pymupdf.TOOLS.reset_mupdf_warnings()
-    page = document.load_page(number)
-    fragments = list(layer_lines(page))
-    text = paragraphs(fragment.line for fragment in fragments)
-    if options.ocr != "always" and n_letters(text) >= MIN_LETTERS:
-        reason = suspicion(text, by_font(fragments))
-        return Page(number + 1, text, "text_layer", reason=reason, suspect=bool(reason))
-    return _picture(page, number, text, options)
-
-
-def _picture(page: pymupdf.Page, number: int, layer: str, options: ParseOptions) -> Page:
-    """Read a page without a usable text layer by its picture."""
-    import pymupdf
-
-    why = (
-        "OCR of every page is set"
-        if options.ocr == "always"
-        else f"{n_letters(layer)} letters in the text layer"
-    )
-    if options.ocr == "never":
-        blank = not layer.strip() and not _has_ink(_render(page, 72))
-        reason = "blank page" if blank else f"{why}; OCR is switched off"
-        return Page(number + 1, layer, "text_layer", reason=reason, suspect=not blank)
-    picture = _render(page, ocr.DPI)
-    pymupdf.TOOLS.store_shrink(100)  # MuPDF keeps up to 256 MB of unpacked pictures otherwise
-    if not layer.strip() and not _has_ink(picture):
-        warning = pymupdf.TOOLS.mupdf_warnings()
-        if warning:
-            return _failed(number, f"nothing could be drawn ({warning.splitlines()[0]})")
-        return Page(number + 1, "", "text_layer", reason="blank page")
-    try:
-        result = _ocr(picture, options)
-    except ocr.OcrTimeout as error:
-        return Page(number + 1, layer, "text_layer", confidence=0.0, reason=f"{why}; {error}", suspect=True)
-    if n_letters(result.text) < n_letters(layer):
-        return Page(number + 1, layer, "text_layer", reason=f"{why}; OCR found less ({result.languages})")
-    suspect = bool(result.text) and result.confidence < _LOW_CONFIDENCE
-    reason = f"{why}; OCR with {result.languages}{'' if result.text else ' found no text'}"
-    return Page(number + 1, result.text, "ocr", result.confidence, reason, suspect)
-
-
-def _render(page: pymupdf.Page, dpi: int) -> pymupdf.Pixmap:
-    import pymupdf
-
-    inches = page.rect.width * page.rect.height / 72 / 72
-    dpi = min(dpi, max(36, int((_MAX_PIXELS / max(inches, 0.01)) ** 0.5)))
-    return page.get_pixmap(dpi=dpi, colorspace=pymupdf.csGRAY, alpha=False)
-
-
-def _has_ink(picture: pymupdf.Pixmap) -> bool:
-    """Say whether anything stands out from the paper, dust and scanner noise aside."""
-    from PIL import Image
-
-    size = (picture.width, picture.height)
-    shades = Image.frombuffer("L", size, picture.samples_mv, "raw", "L", picture.stride, 1).histogram()
-    paper = shades.index(max(shades))
-    inked = sum(n for shade, n in enumerate(shades) if abs(shade - paper) > _INK_CONTRAST)
-    return inked > _MIN_INK * sum(shades)
-
-
-def _ocr(picture: pymupdf.Pixmap, options: ParseOptions) -> ocr.OcrResult:
-    with tempfile.TemporaryDirectory(prefix="rag-ocr-") as folder:
-        file = Path(folder) / "page.pgm"  # uncompressed: Tesseract reads it faster than a PNG is packed
-        picture.save(str(file), output="pgm")
-        return ocr.read_picture(file, options.languages, options.ocr_timeout_s)

@@ -130,7 +130,7 @@ def test_the_thread_limit_is_the_childs_alone() -> None:
 
 
 def test_only_word_final_joiners_after_a_halant_go() -> None:
-    word = ocr._Word("", 90.0, 0, 0, 10, 10, 1, 1)
+    word = ocr.Word("", 90.0, 0, 0, 10, 10, 1, 1)
     words = [
         ocr.replace(word, text=text) for text in ("श्रीमान्\u200cको", "छन्\u200c", "भगवान्\u200c।", "गर्\u200dयो")
     ]
@@ -139,7 +139,7 @@ def test_only_word_final_joiners_after_a_halant_go() -> None:
 
 
 def test_the_end_of_a_word_read_twice_is_dropped_and_neighbours_stay() -> None:
-    word = ocr._Word("पठाउनुहोस्", 90.0, 1047, 232, 252, 58, 1, 1)
+    word = ocr.Word("पठाउनुहोस्", 90.0, 1047, 232, 252, 58, 1, 1)
     echo = ocr.replace(word, text="नुहास्।", left=1178, top=249, width=139)
     other = ocr.replace(word, text="सूचना", left=1178, top=249, width=139)
 
@@ -149,8 +149,8 @@ def test_the_end_of_a_word_read_twice_is_dropped_and_neighbours_stay() -> None:
 
 
 def test_real_latin_words_are_put_into_the_nepali_reading() -> None:
-    def word(text: str, left: int, confidence: float) -> ocr._Word:
-        return ocr._Word(text, confidence, left, 0, 100, 40, 1, 1)
+    def word(text: str, left: int, confidence: float) -> ocr.Word:
+        return ocr.Word(text, confidence, left, 0, 100, 40, 1, 1)
 
     nepali = [word("मिति:", 0, 74), word("१४००60)€", 200, 6), word("कर", 400, 95), word("पाठ", 600, 90)]
     latin = [word("fafa:", 0, 80), word("ward6@example.org", 200, 76), word("TAX", 400, 93)]
