@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rag_platform.errors import ParseError
 from rag_platform.parsing.fontmap import gsub
 from rag_platform.parsing.fontmap.gsub import FontTables
 from rag_platform.parsing.fontmap.outlines import Outlines, digest
@@ -120,10 +121,10 @@ class Font:
             self._shapes[glyph] = known
         return self._shapes[glyph]
 
-    @property
+    @cached_property
     def characters(self) -> dict[int, str]:
-        """What its ``cmap`` says of its glyphs."""
-        return self._tables[2]
+        """What its ``cmap``, or the names of its glyphs, say of them."""
+        return self._tables[2] or self._outlines.named()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,14 @@ def open_renamed(document: pymupdf.Document) -> tuple[pymupdf.Document, dict[str
 
     Returns:
         The copy, and the fonts by the name that its traces show.
+
+    Raises:
+        ParseError: It is no PDF.
     """
     import pymupdf
 
+    if not document.is_pdf:
+        raise ParseError(f"{document.name or 'the document'} is no PDF; fonts are read from PDF only")
     path = Path(document.name or "")
     if document.name and path.is_file() and not document.needs_pass and not document.is_repaired:
         copy = pymupdf.open(str(path), filetype="pdf")

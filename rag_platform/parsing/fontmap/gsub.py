@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from rag_platform.parsing.fontmap.contexts import called, exchanges
@@ -27,6 +27,7 @@ _SINGLE, _MULTIPLE, _ALTERNATE, _LIGATURE, _CONTEXT, _CHAIN, _EXTENSION, _REVERS
 _LAST_RANK = 3
 _STEMMED = frozenset("खगघचजझञणतथधनपफबभमयलवशषस")
 """Letters whose half form drops a stem, in every font; of round letters, fonts show the halant at will."""
+_RRA = "\u0931"
 _EYELASH = RA + HALANT + "\u200d"
 
 
@@ -110,6 +111,7 @@ def invert(font: Any) -> FontTables:  # noqa: ANN401
     shown = {glyph for glyph, text in seeds.items() if text == HALANT}
     for rank in range(_LAST_RANK + 1):
         _close(texts, [rule for rule in rules if _rank(rule) <= rank])
+    texts.update({glyph: "" for glyph in texts.keys() - seeds.keys() if _blank(font, f"g{glyph}")})
     return FontTables(texts, frozenset(shown.union(_shown(rules, texts))), frozenset(_halves(rules, texts)))
 
 
@@ -146,6 +148,8 @@ def _close(texts: dict[int, str], rules: Iterable[_Rule]) -> None:
 def _made(inputs: list[str], tags: frozenset[str]) -> str:
     """Return the visual string of what a rule makes of its inputs."""
     letters = [text for text in inputs if text not in {"\u200d", "\u200c"}]
+    if letters == [_RRA, HALANT] and "half" in tags:
+        return _EYELASH  # how some fonts draw ra + halant + joiner
     if letters == [RA, HALANT]:
         if "rphf" in tags:
             return REPH
@@ -208,12 +212,11 @@ def _exchanges(font: Any, lookups: list[Any], tags: list[set[str]]) -> Iterator[
                 made.update(subtable.mapping)
         return made
 
-    def blank(glyph: str) -> bool:
-        return "glyf" in font and font["glyf"][glyph].numberOfContours == 0
-
     for index, lookup in enumerate(lookups):
         for subtable in map(_unwrapped, lookup.SubTable):
-            found = exchanges(subtable, lambda number, glyph: mapping(number).get(glyph), blank)
+            found = exchanges(
+                subtable, lambda number, glyph: mapping(number).get(glyph), partial(_blank, font)
+            )
             for source, vanished, output in found:
                 inputs = (glyph_number(source), glyph_number(vanished))
                 yield _Rule(frozenset(tags[index]), inputs, glyph_number(output), False, exchanged=True)
@@ -240,6 +243,10 @@ def _tags(table: Any, lookups: list[Any]) -> tuple[list[set[str]], set[int]]:  #
 
 def _unwrapped(subtable: Any) -> Any:  # noqa: ANN401
     return subtable.ExtSubTable if subtable.LookupType == _EXTENSION else subtable
+
+
+def _blank(font: Any, glyph: str) -> bool:  # noqa: ANN401
+    return "glyf" in font and bool(font["glyf"][glyph].numberOfContours == 0)
 
 
 def _substitutions(subtable: Any) -> Iterator[tuple[tuple[str, ...], str]]:  # noqa: ANN401

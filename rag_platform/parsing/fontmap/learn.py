@@ -19,6 +19,8 @@ __all__ = ["Example", "Learned", "choose_pages", "learn"]
 _LENGTHS = (0.04, 0.72, 0.12, 0.05, 0.02, 0.01)
 """How often a glyph stands for so many characters, if nothing else is known of them."""
 _HALF = re.compile(f"[\u0915-\u0939]\u093c?{HALANT}")
+_CONJUNCT = re.compile(f"(?:[\u0915-\u0939]\u093c?{HALANT}){{1,2}}[\u0915-\u0939]{HALANT}?")
+_TWO_CLUSTERS = re.compile("[\u0904-\u0939\u093e-\u094c][\u0904-\u0939]")
 _LONGEST = len(_LENGTHS) - 1
 _ROUNDS = 12
 _FLOOR = 1e-6
@@ -216,12 +218,13 @@ def _cuts(example: Example, shares: Sequence[Mapping[str, float]]) -> Iterable[t
 @lru_cache(maxsize=65536)
 def _likely(piece: str) -> float:
     """Return how likely a glyph is to stand for a string, by how fonts draw: half forms, a short i alone."""
-    weight = _LENGTHS[len(piece)]
-    if len(piece) > 1 and SHORT_I in piece and any(map(is_consonant, piece)):
-        return weight * 0.05
     if piece == RAKAR or _HALF.fullmatch(piece):
         return 0.4
-    return weight * (0.1 if piece.startswith(HALANT) else 1.0)
+    if _CONJUNCT.fullmatch(piece):
+        return 0.2
+    torn = piece.startswith(HALANT) or _TWO_CLUSTERS.search(piece) is not None
+    short_i_inside = len(piece) > 1 and SHORT_I in piece and any(map(is_consonant, piece))
+    return _LENGTHS[len(piece)] * (0.1 if torn else 1.0) * (0.05 if short_i_inside else 1.0)
 
 
 def _pieces(text: str, share: Mapping[str, float]) -> list[list[tuple[int, float]]]:

@@ -16,6 +16,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from rag_platform.parsing.fontmap.script import HALANT, RA, REPH
+
 __all__ = ["DICTIONARY", "Outlines", "dictionary", "digest", "packed"]
 
 DICTIONARY = "outlines.tsv.gz"
@@ -55,6 +57,19 @@ class Outlines:
         except (struct.error, ValueError, LookupError, AttributeError, AssertionError, TypeError):
             return None  # a glyph cut off at the end of a damaged program
         return None
+
+    def named(self) -> dict[int, str]:
+        """Return what the names of CFF glyphs say: ``uni0915`` is ka; other kinds of names say nothing."""
+        if self._strings is None:
+            return {}
+        from fontTools.agl import toUnicode
+
+        found = {}
+        for glyph, name in enumerate(self._strings[0]):
+            text = toUnicode(name) if name.startswith("uni") else ""
+            if text:
+                found[glyph] = REPH if text == RA + HALANT and "." in name else text
+        return found
 
     def _contours(self, glyph: int) -> str:
         table = self._font["glyf"]

@@ -110,6 +110,16 @@ class FontMapReader:
         if ocr is not None and self._unexplained() > _LEARN_FROM:
             self._learn(ocr)
 
+    def __enter__(self) -> FontMapReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the private copy of the document."""
+        self._document.close()
+
     def pages(self) -> dict[int, MappedPage]:
         """Read all pages, by number."""
         return {number: self.page(number) for number in self._numbers}

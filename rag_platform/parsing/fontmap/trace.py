@@ -94,11 +94,12 @@ class _Tracer:
         self._drawn: dict[tuple[int, int], list[tuple[float, float]]] = {}
 
     def span(self, span: dict[str, Any]) -> None:
-        if span["type"] == _INVISIBLE or span["opacity"] == 0 or span["size"] <= 0:
-            return
         font = self._fonts.get(span["font"])
         if font is None:
             font = self._fonts[span["font"]] = Font(span["font"])
+        drawn = span["type"] != _INVISIBLE or font.kind == "type3"  # whose glyphs MuPDF draws as pictures
+        if not drawn or span["opacity"] == 0 or span["size"] <= 0:
+            return
         turn = _turn(span["dir"])
         size = span["size"]
         chars = span["chars"]

@@ -142,7 +142,7 @@ def test_a_map_is_learned_from_the_ocr_of_other_pages() -> None:
     assert page.text.splitlines() == HELD
     assert page.route == "learned"
     assert page.confidence > 0.85
-    assert reader.page(2).confidence == 1.0  # its own OCR confirms it
+    assert reader.page(2).confidence > 0.98  # its own OCR confirms it
     assert reader.verification_page() == 1
     assert reader.verify(1, ocr_of(held)).rate == 0.0
 

@@ -14,6 +14,8 @@ import pymupdf
 import pytest
 import uharfbuzz
 from fontTools import subset
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.t2CharStringPen import T2CharStringPen
 from fontTools.ttLib import TTFont
 
 from rag_platform.parsing.fontmap.matching import OcrPage, OcrWord
@@ -63,6 +65,23 @@ def renumbered(program: bytes) -> bytes:
     font = TTFont(io.BytesIO(program))
     subsetter.subset(font)
     return saved(font)
+
+
+def as_cff(program: bytes) -> bytes:
+    """Return the same glyphs as a bare CFF program, as InDesign and XeTeX embed OpenType fonts."""
+    font = TTFont(io.BytesIO(program))
+    glyphs, order = font.getGlyphSet(), font.getGlyphOrder()
+    strings = {}
+    for name in order:
+        pen = T2CharStringPen(glyphs[name].width, glyphs)
+        glyphs[name].draw(pen)
+        strings[name] = pen.getCharString()
+    builder = FontBuilder(font["head"].unitsPerEm, isTTF=False)
+    builder.setupGlyphOrder(order)
+    builder.setupCFF("Kalam", {}, strings, {})
+    out = io.BytesIO()
+    builder.font["CFF "].cff.compile(out, builder.font)
+    return out.getvalue()
 
 
 def saved(font: TTFont) -> bytes:
@@ -204,17 +223,20 @@ class _Writer:
         return self.add(head + packed + b"\nendstream")
 
     def font(self, font: PdfFont) -> int:
-        file = self.stream(font.embed, f"/Length1 {len(font.embed)}")
+        cff = font.embed[:1] == b"\x01"
+        numbers = "" if cff else "/CIDToGIDMap/Identity"
+        more = "/Subtype/CIDFontType0C" if cff else f"/Length1 {len(font.embed)}"
+        file = self.stream(font.embed, more)
         opened = TTFont(io.BytesIO(font.shape_with))
         scale = 1000 / opened["head"].unitsPerEm
         widths = [opened["hmtx"][name][0] * scale for name in opened.getGlyphOrder()]
         listed = " ".join(f"{width:.1f}" for width in widths)
         descriptor = self.add(
             f"<</Type/FontDescriptor/FontName/{font.name}/Flags 4/FontBBox[-500 -500 1500 1200]/ItalicAngle 0"
-            f"/Ascent 900/Descent -300/CapHeight 700/StemV 80/FontFile2 {file} 0 R>>".encode()
+            f"/Ascent 900/Descent -300/CapHeight 700/StemV 80/FontFile{3 if cff else 2} {file} 0 R>>".encode()
         )
         inner = self.add(
-            f"<</Type/Font/Subtype/CIDFontType2/BaseFont/{font.name}/CIDToGIDMap/Identity/W[0[{listed}]]"
+            f"<</Type/Font/Subtype/CIDFontType{0 if cff else 2}/BaseFont/{font.name}{numbers}/W[0[{listed}]]"
             f"/DW 1000/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
             f"/FontDescriptor {descriptor} 0 R>>".encode()
         )
@@ -258,3 +280,25 @@ def typeset(program: bytes, lines: Sequence[str], *, embed: bytes = b"", **run: 
     """Write one page of lines whose Unicode map is wrong."""
     font = PdfFont(program, embed, to_unicode=poisoned(program, " ".join(lines)))
     return pdf([[Run(font, line, 60, 80 + 24 * at, **run) for at, line in enumerate(lines)]])
+
+
+def type3(procedures: dict[str, str], text: str) -> pymupdf.Document:
+    """Write a page in a font whose glyphs are drawings."""
+    writer = _Writer()
+    streams = {name: writer.stream(f"600 0 d0 {drawing}".encode()) for name, drawing in procedures.items()}
+    listed = "".join(f"/{name} {number} 0 R" for name, number in streams.items())
+    codes = "".join(f" {ord(name)}/{name}" for name in procedures)
+    font = writer.add(
+        f"<</Type/Font/Subtype/Type3/FontBBox[0 0 600 600]/FontMatrix[.001 0 0 .001 0 0]"
+        f"/CharProcs<<{listed}>>/Encoding<</Type/Encoding/Differences[{codes}]>>/FirstChar 97/LastChar 99/Widths[600 600 600]"
+        f"/Resources<<>>>>".encode()
+    )
+    content = writer.stream(f"BT /F1 20 Tf 1 0 0 1 60 700 Tm ({text}) Tj ET".encode())
+    tree = writer.reserve()
+    page = writer.add(
+        f"<</Type/Page/Parent {tree} 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 {font} 0 R>>>>"
+        f"/Contents {content} 0 R>>".encode()
+    )
+    writer.put(tree, f"<</Type/Pages/Kids[{page} 0 R]/Count 1>>".encode())
+    root = writer.add(f"<</Type/Catalog/Pages {tree} 0 R>>".encode())
+    return pymupdf.open(stream=writer.done(root), filetype="pdf")
