@@ -16,7 +16,7 @@ import threading
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from rag_platform.errors import ParseError, RagError
 from rag_platform.parsing.reading import ParseOptions
@@ -64,20 +64,30 @@ def receive(stream: BinaryIO) -> object:
     Raises:
         EOFError: The other side is gone.
     """
-    size = stream.read(_LENGTH_BYTES)
-    content = stream.read(int.from_bytes(size, "big"))
-    if len(size) < _LENGTH_BYTES or len(content) < int.from_bytes(size, "big"):
-        raise EOFError("the other process is gone")
-    return pickle.loads(content)
+    return pickle.loads(_exactly(stream, int.from_bytes(_exactly(stream, _LENGTH_BYTES), "big")))
+
+
+def _exactly(stream: BinaryIO, n_bytes: int) -> bytes:
+    content = bytearray()
+    while len(content) < n_bytes:
+        piece = stream.read(n_bytes - len(content))
+        if not piece:
+            raise EOFError("the other process is gone")
+        content += piece
+    return bytes(content)
 
 
 def serve(memory_bytes: int) -> None:
     """Answer jobs until stdin closes."""
+    # What a library prints must not get between results, and what it starts must not read our jobs.
+    # Without a buffer, whose lock the listening thread would hold when the interpreter ends.
+    jobs_in = cast(BinaryIO, os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0))
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not get between results
+    os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _limit_memory(memory_bytes)
     jobs: queue.SimpleQueue[tuple[Job, ParseOptions]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, jobs), daemon=True).start()
+    threading.Thread(target=_listen, args=(jobs_in, jobs), daemon=True).start()
     import rag_platform.parsing.parse  # noqa: F401  # ready means: nothing is left to import
 
     send(out, READY)
