@@ -131,7 +131,8 @@ def chunks(system: System, partitions: Sequence[str], *, progress: Progress | No
 
     def make(entry: Entry) -> Work:
         document = _document(entry, read_rows(system.tables, "pages", entry))
-        return Work(tables.chunks_table(chunk_document(document, system.chunker, system.tokenizer)))
+        made = chunk_document(document, system.chunker, system.tokenizer, kinds=system.settings.kinds)
+        return Work(tables.chunks_table(made))
 
     stage = _stage(system, "chunks", tables.CHUNKS, progress, after="pages")
     return stage.run(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rag_platform.chunking.chunkers import chunk_recipe
 from rag_platform.entries import Entry, StageRecord
 from rag_platform.protocols import Encoder
 from rag_platform.system import System
@@ -82,9 +83,10 @@ def pages_work(system: System, entry: Entry) -> str:
 
 
 def chunks_work(system: System, entry: Entry) -> str:
-    """Depend on the document, its pages as they stand, and how they are cut."""
+    """Depend on the document, its pages as they stand, how they are cut, and which kinds are kept."""
     pages = entry.stages.get("pages")
-    return fingerprint("chunks", entry.document_id, pages.fingerprint if pages else "", system.chunker.recipe)
+    recipe = chunk_recipe(system.chunker, system.settings.kinds)
+    return fingerprint("chunks", entry.document_id, pages.fingerprint if pages else "", recipe)
 
 
 def embeddings_work(entry: Entry, encoder: Encoder) -> str:

@@ -48,8 +48,18 @@ class Chunker(Protocol):
         """Name, version and options as one string: equal recipes cut equally."""
         ...
 
-    def split(self, text: str) -> Sequence[Span]:
-        """Return the spans of the passages in order, none blank, none cutting a grapheme."""
+    @property
+    def size(self) -> int:
+        """Tokens of a passage at most."""
+        ...
+
+    def split(self, text: str, *, reserve: int = 0) -> Sequence[Span]:
+        """Return the spans of the passages in order, none blank, none cutting a grapheme.
+
+        Args:
+            text: What is cut.
+            reserve: Tokens to leave free in each passage, for the header of a table.
+        """
         ...
 
 

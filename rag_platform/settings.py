@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag_platform.errors import InvalidSetting
-from rag_platform.types import DEFAULT_COLLECTION, Mode
+from rag_platform.types import DEFAULT_COLLECTION, DEFAULT_KINDS, Kind, Mode
 
 __all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "Settings", "example"]
 
@@ -82,6 +82,12 @@ class Settings(BaseSettings):
     )
     parse_memory_mb: int = _setting(
         "RAG_PARSE_MEMORY_MB", 4096, "memory limit of one document's extraction", ge=512
+    )
+    kinds: Annotated[tuple[Kind, ...], NoDecode] = _setting(
+        "RAG_KINDS",
+        DEFAULT_KINDS,
+        "kinds that are ingested, comma-separated: text, table, image (OCR of pictures in documents)",
+        min_length=1,
     )
     workers: int = _setting("RAG_WORKERS", 0, "processes that parse at once; 0: one a core", ge=0)
 
@@ -199,9 +205,10 @@ class Settings(BaseSettings):
         }
         if merged.get("RAG_PROFILE") == "full":
             merged = {**FULL_PROFILE, **merged}
-        if "RAG_EMBEDDERS" in merged:
-            names = [name.strip() for name in merged["RAG_EMBEDDERS"].split(",")]
-            merged["RAG_EMBEDDERS"] = [name for name in names if name]  # type: ignore[assignment]
+        for listed in ("RAG_EMBEDDERS", "RAG_KINDS"):
+            if listed in merged:
+                names = [name.strip() for name in merged[listed].split(",")]
+                merged[listed] = [name for name in names if name]  # type: ignore[assignment]
         try:
             return cls.model_validate(merged)
         except ValidationError as error:

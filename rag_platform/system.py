@@ -73,7 +73,10 @@ class System:
         """How files are read."""
         settings = self.settings
         return ParseOptions(
-            ocr=settings.ocr, languages=settings.tesseract_languages, ocr_timeout_s=settings.ocr_timeout_s
+            ocr=settings.ocr,
+            languages=settings.tesseract_languages,
+            ocr_timeout_s=settings.ocr_timeout_s,
+            kinds=settings.kinds,
         )
 
     @property

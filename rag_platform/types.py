@@ -10,10 +10,11 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 from uuid import UUID, uuid5
 
 __all__ = [
+    "ALL_KINDS",
     "DEFAULT_COLLECTION",
     "DEFAULT_KINDS",
     "PAGE_BREAK",
@@ -44,6 +45,7 @@ _NAMESPACE = UUID("6a2c8b0e-6f5d-5b6e-9a53-7b1f0c3d2e41")
 
 Origin = Literal["text_layer", "font_map", "legacy_font", "ocr", "markup"]
 Kind = Literal["text", "table", "image"]
+ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT_KINDS: tuple[Kind, ...] = ("text", "table")
 """What is ingested unless more is asked for: OCR of every picture inside documents is costly."""
 RegionKind = Literal["heading", "table", "image"]

@@ -7,20 +7,35 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import regex
 
+from rag_platform.chunking.parts import Part, fitting_header, parts
 from rag_platform.chunking.recursive import RecursiveChunker
+from rag_platform.chunking.structure import outline
 from rag_platform.errors import UnknownName
 from rag_platform.protocols import Chunker, Tokenizer
 from rag_platform.text.language import detect_language
-from rag_platform.types import Chunk, Document, Kind, Span, chunk_id
+from rag_platform.types import ALL_KINDS, Chunk, Document, Kind, Span, chunk_id
 
-__all__ = ["CHUNKERS", "DEFAULT_OVERLAP_RATIO", "DEFAULT_SIZE", "chunk_document", "load_chunker"]
+__all__ = [
+    "CHUNKERS",
+    "DEFAULT_OVERLAP_RATIO",
+    "DEFAULT_SIZE",
+    "chunk_document",
+    "chunk_recipe",
+    "load_chunker",
+]
 
 DEFAULT_SIZE = 256
 DEFAULT_OVERLAP_RATIO = 0.15
+
+STRUCTURE = "structure-1"
+"""Raise it whenever parts, paths or headers change for equal pages."""
+
+_HEADER_SHARE = 4
+"""A table's header takes up to this part of a chunk; one that is longer is cut between cells."""
 
 _TABLE_ROW = regex.compile(r"(?m)^[^\S\n]*\|.*\|[^\S\n]*$")
 _TABLE_SHARE = 0.8
@@ -58,17 +73,71 @@ def load_chunker(
     return CHUNKERS[name](tokenizer, size=size, overlap_ratio=overlap_ratio)
 
 
-def chunk_document(document: Document, chunker: Chunker, tokenizer: Tokenizer) -> list[Chunk]:
-    """Return the chunks of a document in order, every field filled; empty for a document without text."""
-    spans = chunker.split(document.text)
-    return list(_chunks(document, chunker.recipe, tokenizer, spans))
+def chunk_recipe(chunker: Chunker, kinds: Sequence[Kind] = ALL_KINDS) -> str:
+    """Return what decides the chunks of equal pages: the chunker, structure and kinds."""
+    wanted = ",".join(kind for kind in ALL_KINDS if kind in kinds)
+    return f"{chunker.recipe}|{STRUCTURE}|kinds={wanted}"
 
 
-def _chunks(document: Document, recipe: str, tokenizer: Tokenizer, spans: Sequence[Span]) -> Iterator[Chunk]:
+def chunk_document(
+    document: Document, chunker: Chunker, tokenizer: Tokenizer, *, kinds: Sequence[Kind] = ALL_KINDS
+) -> list[Chunk]:
+    """Return the chunks of a document in order, every field filled; empty for a document without text.
+
+    A table and a picture are never in one chunk with other text, but for the line that introduces a table;
+    a table of several chunks is cut between rows, and each of them has the table's header row as ``header``.
+
+    Args:
+        document: What is cut.
+        chunker: Cuts each part.
+        tokenizer: Counts the tokens of a chunk.
+        kinds: Chunks of other kinds are left out.
+    """
+    passages: list[_Passage] = []
+    for part in parts(document, joined="table" in kinds):
+        if part.kind != "text" and part.kind not in kinds:
+            continue
+        passages += [one for one in _split(document.text, part, chunker, tokenizer) if one.kind in kinds]
+    return list(_chunks(document, chunker.recipe, tokenizer, passages))
+
+
+class _Passage(NamedTuple):
+    """A span with what its part says of it."""
+
+    span: Span
+    kind: Kind
+    header: str
+
+
+def _split(text: str, part: Part, chunker: Chunker, tokenizer: Tokenizer) -> Iterator[_Passage]:
+    """Cut one part of a document; a table such that its header fits into each chunk beside the rows."""
+    piece = text[part.start : part.end]
+    spans = chunker.split(piece)
+    header = fitting_header(part.header, tokenizer, chunker.size // _HEADER_SHARE) if len(spans) > 1 else ""
+    if header:
+        spans = chunker.split(piece, reserve=tokenizer.count(header) + 1)
+    elif part.is_continued:
+        header = fitting_header(part.header, tokenizer, chunker.size // _HEADER_SHARE)
+    for span in spans:
+        moved = Span(part.start + span.start, part.start + span.end)
+        if part.kind == "text":
+            yield _Passage(moved, _kind(text[moved.start : moved.end]), "")
+        elif moved.end <= part.body:
+            yield _Passage(moved, "text", "")
+        else:
+            is_inside = moved.start > part.body or part.is_continued
+            yield _Passage(moved, part.kind, header if is_inside else "")
+
+
+def _chunks(
+    document: Document, recipe: str, tokenizer: Tokenizer, passages: Sequence[_Passage]
+) -> Iterator[Chunk]:
     identity, sha256 = document.document_id, document.content_sha256
-    pages, ends = _PageFinder(document), [0, *(span.end for span in spans)]
-    for ordinal, span in enumerate(spans):
+    pages, ends = _PageFinder(document), [0, *(passage.span.end for passage in passages)]
+    where = outline(document)
+    for ordinal, (span, kind, header) in enumerate(passages):
         text = document.text[span.start : span.end]
+        overlap = max(0, ends[ordinal] - span.start)
         yield Chunk(
             chunk_id=chunk_id(identity, sha256, recipe, span.start, span.end),
             document_id=identity,
@@ -82,9 +151,11 @@ def _chunks(document: Document, recipe: str, tokenizer: Tokenizer, spans: Sequen
             page_first=pages.first(span),
             page_last=pages.last(span),
             token_count=tokenizer.count(text),
-            overlap=max(0, ends[ordinal] - span.start),
-            kind=_kind(text),
+            overlap=overlap,
+            kind=kind,
             language=detect_language(text),
+            path=where.path(span.start + overlap, span.end),
+            header=header,
         )
 
 

@@ -73,14 +73,22 @@ class RecursiveChunker:
             )
         self.size = size
         self.overlap = int(size * overlap_ratio)
-        self._tokenizer = tokenizer
+        self._tokenizer, self._overlap_ratio = tokenizer, overlap_ratio
         self.recipe = f"recursive-1|size={size}|overlap={overlap_ratio:g}|{tokenizer.name}"
 
-    def split(self, text: str) -> list[Span]:
+    def split(self, text: str, *, reserve: int = 0) -> list[Span]:
         """Return the spans of the passages in order: none blank, none cutting a grapheme.
 
         Only a single grapheme of more tokens than a whole chunk is cut, between code points.
+
+        Args:
+            text: What is cut.
+            reserve: Tokens to leave free in each chunk.
         """
+        if reserve:
+            size = max(1, self.size - reserve)
+            smaller = RecursiveChunker(self._tokenizer, size=size, overlap_ratio=self._overlap_ratio)
+            return smaller.split(text)
         cut = self._pieces(text, 0, len(text), 0)
         pieces = [piece for piece in cut if text[piece.start : piece.end].strip()]
         spans: list[Span] = []
