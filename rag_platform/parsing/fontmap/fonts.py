@@ -10,8 +10,7 @@ import hashlib
 import io
 import logging
 import re
-import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_platform.errors import ParseError
 from rag_platform.parsing.fontmap import gsub
+from rag_platform.parsing.fontmap.damage import font_errors, pdf_errors
 from rag_platform.parsing.fontmap.gsub import FontTables
 from rag_platform.parsing.fontmap.outlines import Outlines, digest
 
@@ -61,14 +61,13 @@ class Font:
         """Open the program with fontTools: the font, its inverted rules, its characters."""
         if not self.program or self.kind not in {"ttf", "otf"}:
             return None, None, {}
-        from fontTools.ttLib import TTFont, TTLibError
+        from fontTools.ttLib import TTFont
 
-        damage = (TTLibError, struct.error, ValueError, LookupError, AttributeError, AssertionError, EOFError)
         try:
             font = gsub.named(TTFont(io.BytesIO(self.program), lazy=True, fontNumber=0))
             inverted = gsub.invert(font) if gsub.shapes_devanagari(font) else None
             return font, inverted, gsub.character_map(font)
-        except damage as error:  # whatever the reader of a damaged table stumbles over
+        except font_errors() as error:  # whatever the reader of a damaged table stumbles over
             _LOG.debug("font %s cannot be read: %s", self.name, error)
             return None, None, {}
 
@@ -172,47 +171,51 @@ def open_renamed(document: pymupdf.Document) -> tuple[pymupdf.Document, dict[str
         The copy, and the fonts by the name that its traces show.
 
     Raises:
-        ParseError: It is no PDF.
+        ParseError: It is no PDF, or too damaged.
     """
-    import pymupdf
-
     if not document.is_pdf:
         raise ParseError(f"{document.name or 'the document'} is no PDF; fonts are read from PDF only")
-    path = Path(document.name or "")
-    if document.name and path.is_file() and not document.needs_pass and not document.is_repaired:
-        copy = pymupdf.open(str(path), filetype="pdf")
-    else:
-        copy = pymupdf.open(stream=document.tobytes(), filetype="pdf")
+    try:
+        copy = _copied(document)
+    except pdf_errors() as error:
+        raise ParseError(f"the PDF is too damaged for its fonts to be read ({error})") from error
     fonts: dict[str, Font] = {}
     programs: dict[str, Font] = {}
-    for xref, name in _font_objects(copy):
-        font = _font(copy, xref, name)
-        if font.program or font.kind == "type3":
-            font = programs.setdefault(f"{font.sha}/{font.name}", font)
-            fonts[_rename(copy, xref, font)] = font
+    for xref in range(1, copy.xref_length()):
+        try:
+            font = _font(copy, xref)
+            if font is not None and font.embedded:
+                font = programs.setdefault(f"{font.sha}/{font.name}", font)
+                fonts[_rename(copy, xref, font)] = font
+        except pdf_errors() as error:
+            _LOG.debug("object %d is damaged: %s", xref, error)
     return copy, fonts
 
 
-def _font_objects(document: pymupdf.Document) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and names of all font dictionaries that pages can use."""
-    for xref in range(1, document.xref_length()):
-        if document.xref_get_key(xref, "Type")[1] != "/Font":
-            continue
-        subtype = document.xref_get_key(xref, "Subtype")[1]
-        if not subtype.startswith("/CIDFont"):
-            yield xref, document.xref_get_key(xref, "BaseFont")[1].lstrip("/")
+def _copied(document: pymupdf.Document) -> pymupdf.Document:
+    """Open a document once more, from where it came; a locked one as it is unlocked now."""
+    import pymupdf
+
+    if not document.needs_pass:
+        if document.stream:
+            return pymupdf.open(stream=document.stream, filetype="pdf")
+        if document.name and Path(document.name).is_file():
+            return pymupdf.open(str(document.name), filetype="pdf")
+    return pymupdf.open(stream=document.tobytes(), filetype="pdf")
 
 
-def _font(document: pymupdf.Document, xref: int, name: str) -> Font:
-    plain = _decoded(name)
-    if document.xref_get_key(xref, "Subtype")[1] == "/Type3":
+def _font(document: pymupdf.Document, xref: int) -> Font | None:
+    """Return the font that pages can use under a number; None where the object is none."""
+    if document.xref_get_key(xref, "Type")[1] != "/Font":
+        return None
+    subtype = document.xref_get_key(xref, "Subtype")[1]
+    if subtype.startswith("/CIDFont"):
+        return None
+    if subtype == "/Type3":
         return Font(f"Type3-{xref}", b"", "type3", _procedures(document, xref))
-    try:
-        _, kind, _, program = document.extract_font(xref)
-    except (RuntimeError, ValueError) as error:
-        _LOG.debug("font %s cannot be extracted: %s", plain, error)
-        return Font(plain)
-    return Font(plain, program or b"", kind if program else "")
+    name = _decoded(document.xref_get_key(xref, "BaseFont")[1].lstrip("/"))
+    _, kind, _, program = document.extract_font(xref)
+    return Font(name, program or b"", kind if program else "")
 
 
 def _procedures(document: pymupdf.Document, xref: int) -> dict[int, str]:

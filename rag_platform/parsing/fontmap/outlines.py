@@ -10,15 +10,18 @@ import base64
 import gzip
 import hashlib
 import io
-import struct
+import logging
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from rag_platform.parsing.fontmap.damage import font_errors
 from rag_platform.parsing.fontmap.script import HALANT, RA, REPH
 
 __all__ = ["DICTIONARY", "Outlines", "dictionary", "digest", "packed"]
+
+_LOG = logging.getLogger(__name__)
 
 DICTIONARY = "outlines.tsv.gz"
 _BYTES = 6
@@ -34,27 +37,27 @@ class Outlines:
     """
 
     def __init__(self, font: Any, cff: bytes = b"") -> None:  # noqa: ANN401 - fontTools ships no types
-        self._font = font
-        self._strings: Any = None
-        if font is not None and "glyf" in font:
-            self._em = int(font["head"].unitsPerEm)
-        elif font is not None and "CFF " in font:
-            self._strings = _char_strings(font["CFF "].cff)
-        elif cff:
-            from fontTools.cffLib import CFFFontSet
-
-            fonts = CFFFontSet()
-            fonts.decompile(io.BytesIO(cff), None)
-            self._strings = _char_strings(fonts)
+        self._font: Any = font if font is not None and "glyf" in font else None
+        self._strings: tuple[list[str], Any] | None = None
+        try:
+            if self._font is not None:
+                self._em = int(self._font["head"].unitsPerEm)
+            elif font is not None and "CFF " in font:
+                self._strings = _char_strings(font["CFF "].cff)
+            elif cff:
+                self._strings = _bare(cff)
+        except font_errors() as error:
+            self._font = None
+            _LOG.debug("a font has no outlines that can be read: %s", error)
 
     def key(self, glyph: int) -> str | None:
         """Return the fingerprint of a glyph; empty where it draws nothing, None where its shape is lost."""
         try:
             if self._strings is not None:
-                return self._drawn(glyph)
-            if self._font is not None and "glyf" in self._font:
+                return self._drawn(self._strings, glyph)
+            if self._font is not None:
                 return self._contours(glyph)
-        except (struct.error, ValueError, LookupError, AttributeError, AssertionError, TypeError):
+        except font_errors():
             return None  # a glyph cut off at the end of a damaged program
         return None
 
@@ -80,16 +83,24 @@ class Outlines:
         shape = [(round(x), round(y), flag & 1) for (x, y), flag in zip(points, flags, strict=True)]
         return digest(repr((self._em, shape, list(ends))).encode())
 
-    def _drawn(self, glyph: int) -> str:
+    def _drawn(self, strings: tuple[list[str], Any], glyph: int) -> str:
         from fontTools.pens.recordingPen import RecordingPen
 
-        names, strings = self._strings
+        names, drawings = strings
         pen = RecordingPen()
-        strings[names[glyph]].draw(pen)
+        drawings[names[glyph]].draw(pen)
         if not pen.value:
             return ""
         shape = [(verb, [(round(x), round(y)) for x, y in points]) for verb, points in pen.value]
         return digest(repr(shape).encode())
+
+
+def _bare(program: bytes) -> tuple[list[str], Any]:
+    from fontTools.cffLib import CFFFontSet
+
+    fonts = CFFFontSet()
+    fonts.decompile(io.BytesIO(program), None)
+    return _char_strings(fonts)
 
 
 def _char_strings(fonts: Any) -> tuple[list[str], Any]:  # noqa: ANN401

@@ -290,7 +290,8 @@ def type3(procedures: dict[str, str], text: str) -> pymupdf.Document:
     codes = "".join(f" {ord(name)}/{name}" for name in procedures)
     font = writer.add(
         f"<</Type/Font/Subtype/Type3/FontBBox[0 0 600 600]/FontMatrix[.001 0 0 .001 0 0]"
-        f"/CharProcs<<{listed}>>/Encoding<</Type/Encoding/Differences[{codes}]>>/FirstChar 97/LastChar 99/Widths[600 600 600]"
+        f"/CharProcs<<{listed}>>/Encoding<</Type/Encoding/Differences[{codes}]>>"
+        f"/FirstChar 97/LastChar 99/Widths[600 600 600]"
         f"/Resources<<>>>>".encode()
     )
     content = writer.stream(f"BT /F1 20 Tf 1 0 0 1 60 700 Tm ({text}) Tj ET".encode())
