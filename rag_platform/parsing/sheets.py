@@ -24,6 +24,8 @@ __all__ = ["read_csv", "read_tsv", "write_rows"]
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 500
+_MIN_FITNESS = 0.25
+"""Half of the rows in two columns; less is a sign in the text of a single column."""
 _MAX_LINES = 20
 """Lines of one cell, where the quotes are not all right: more is a quote that swallows rows."""
 _SEP_LINE = re.compile(r'\A"?sep=([,;|:~^\t])"?[ ]*(?:\r\n|\r|\n)', re.I)
@@ -60,7 +62,8 @@ def _delimiter(text: str) -> str:
 
     ``csv.Sniffer`` takes letters for delimiters and fails on quoted line breaks.
     """
-    return max(_DELIMITERS, key=lambda delimiter: _fitness(text, delimiter))
+    fitness, found = max(((_fitness(text, one), one) for one in _DELIMITERS), key=lambda pair: pair[0])
+    return found if fitness >= _MIN_FITNESS else ","
 
 
 def _fitness(text: str, delimiter: str) -> float:

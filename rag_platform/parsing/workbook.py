@@ -40,6 +40,7 @@ _N_COLUMNS = 16_384
 _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 _PRINT_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|K\d\d[+-]\d{3}|\d+|[A-Z])', re.I)
+_PAGE_WORDS = re.compile(r"\b(?:page|of)\b|पृष्ठ|पाना", re.I)
 _TRUE = ("1", "true")
 
 
@@ -317,4 +318,4 @@ def _corners(reference: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
 def _printed(code: str) -> str:
     """Return the words of a printed header or footer, without page numbers, dates and fonts."""
     parts = [_PRINT_CODE.sub("", part).strip() for part in re.split("&[LCR]", code)]
-    return "\n".join(part for part in parts if any(map(str.isalpha, part)))
+    return "\n".join(part for part in parts if any(map(str.isalpha, _PAGE_WORDS.sub("", part))))
