@@ -47,7 +47,8 @@ def read_image(path: Path, options: ParseOptions) -> ParsedFile:
         # Half of what is refused: Pillow only warns of it.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         try:
-            with Image.open(path) as picture:
+            # Not by its path: Pillow then maps raw TIFFs into memory and mixes up those that are turned.
+            with path.open("rb") as file, Image.open(file) as picture:
                 pages = tuple(_pages(picture, options))
         except Image.DecompressionBombError as error:
             raise _absurd(str(error)) from error
