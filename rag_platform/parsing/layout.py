@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-__all__ = ["Line", "paragraphs", "with_labels"]
+__all__ = ["WIDE", "Cell", "Line", "paragraphs", "with_labels"]
+
+WIDE = 1.8
+"""White from this width on, in em, parts cells: justified prose stays below it."""
 
 _STARTS_ITEM = re.compile(
     r"\s*(?:[-–—•▪●○■□➢*]\s|\(?[0-9०-९]{1,4}[.)।]|\(\s*[^\s()]{1,4}\s*\)|[a-zA-Zक-ह]{1,2}[.)]\s|\|)"
@@ -28,8 +31,17 @@ _HANGING = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """A stretch of a line with wide white on both sides."""
+
+    text: str
+    x0: float
+    x1: float
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
-    """One printed line: its text, its box, and the block that its source put it in."""
+    """One printed line: its text, its box, the block that its source put it in, and its cells, if split."""
 
     text: str
     x0: float
@@ -37,6 +49,7 @@ class Line:
     y0: float
     y1: float
     block: int
+    cells: tuple[Cell, ...] = ()
 
     @property
     def height(self) -> float:

@@ -16,7 +16,7 @@ from rag_platform.parsing import ocr
 from rag_platform.parsing.fontmap.legacy import legacy_converter
 from rag_platform.parsing.fontmap.matching import OcrPage
 from rag_platform.parsing.fontmap.reader import FontMapReader, MappedPage
-from rag_platform.parsing.layout import paragraphs
+from rag_platform.parsing.grids import page_text
 from rag_platform.parsing.pdf_layer import by_font, layer_lines, text_flags
 from rag_platform.parsing.pictures import Pictures
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters, suspicion
@@ -110,8 +110,9 @@ class _Pages:
 
         pymupdf.TOOLS.reset_mupdf_warnings()
         fragments = list(layer_lines(self._document.load_page(number)))
-        text = stored_text(paragraphs(fragment.line for fragment in fragments))
-        return Reading(text, "text_layer", 1.0, "", suspicion(text, by_font(fragments)))
+        found = page_text([fragment.line for fragment in fragments])
+        fault = suspicion(stored_text(found.text), by_font(fragments))
+        return Reading(found.text, "text_layer", 1.0, "", fault, found.regions)
 
     def _mapped(self, numbers: Collection[int]) -> tuple[dict[int, Reading], float | None]:
         """Read pages by their fonts, and say how far one of them disagrees with its OCR."""
@@ -211,7 +212,7 @@ def _fault(layer: Reading) -> str:
 
 def _by_fonts(page: MappedPage) -> Reading:
     origin: Origin = "legacy_font" if page.route == "legacy" else "font_map"
-    return Reading(page.text, origin, page.confidence, page.reason)
+    return Reading(page.text, origin, page.confidence, page.reason, regions=page.regions)
 
 
 def _page(
@@ -233,6 +234,7 @@ def _page(
         reason=reading.suspicion or reading.reason if reason is None else reason,
         suspect=doubtful if suspect is None else suspect,
         score=reading.score,
+        regions=reading.regions,
     )
 
 

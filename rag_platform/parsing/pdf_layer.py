@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rag_platform.parsing.layout import Line
+from rag_platform.parsing.layout import WIDE, Cell, Line
 
 if TYPE_CHECKING:
     import pymupdf
@@ -101,11 +101,12 @@ def layer_lines(page: pymupdf.Page) -> Iterator[Fragment]:
     """Yield the printed lines of a page's text layer in the order of its content."""
     glyphs = _Glyphs(page)
     for row in _rows(page):
-        text = _text(row, glyphs)
+        cells = _cells(row, glyphs)
+        text = " ".join(cell.text for cell in cells)
         if text.strip():
             x0, y0, x1, y1 = row.box
             fonts = [(span["font"], "".join(char["c"] for char in span["chars"])) for span in row.spans]
-            yield Fragment(Line(text, x0, x1, y0, y1, row.block), fonts)
+            yield Fragment(Line(text, x0, x1, y0, y1, row.block, cells), fonts)
 
 
 def by_font(fragments: Iterable[Fragment]) -> dict[str, str]:
@@ -146,18 +147,24 @@ def _near(held: _Row, row: _Row) -> bool:
     return abs(held.baseline - row.baseline) < _SAME_LINE * max(held.size, row.size)
 
 
-def _text(row: _Row, glyphs: _Glyphs) -> str:
+def _cells(row: _Row, glyphs: _Glyphs) -> tuple[Cell, ...]:
+    """Return the text of a row, in one piece or parted where white is wide."""
     words, spaces = _words(row, glyphs)
     if any(after.x0 < before.x0 - row.size for before, after in pairwise(words)):
         words.sort(key=lambda word: word.x0)
+    cells: list[Cell] = []
     parts: list[str] = []
-    reach, order = float("-inf"), -1
+    start, reach, order = 0.0, float("-inf"), -1
     for word in words:
-        if parts and _apart(word, reach, order, spaces, row, glyphs):
+        if parts and word.x0 - reach > WIDE * row.size:
+            cells.append(Cell("".join(parts), start, reach))
+            parts = []
+        elif parts and _apart(word, reach, order, spaces, row, glyphs):
             parts.append(" ")
+        start = word.x0 if not parts else start
         parts.append(word.text)
         reach, order = max(reach, word.x1), word.order
-    return "".join(parts)
+    return (*cells, Cell("".join(parts), start, reach)) if parts else ()
 
 
 def _words(row: _Row, glyphs: _Glyphs) -> tuple[list[_Word], list[float]]:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import regex
 
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters
+from rag_platform.text.normalize import stored_text
 from rag_platform.text.words import known_share, words
-from rag_platform.types import Origin
+from rag_platform.types import Origin, Region
 
 __all__ = ["Reading", "best", "layer_is_right", "map_is_right", "score"]
 
@@ -46,11 +47,12 @@ class Reading:
     confidence: float
     reason: str
     suspicion: str = ""
+    regions: tuple[Region, ...] = ()
 
     @property
     def score(self) -> float:
         """How well the text reads."""
-        return score(self.text)
+        return score(stored_text(self.text))
 
 
 def score(text: str) -> float:

@@ -12,6 +12,8 @@ from itertools import pairwise
 from statistics import median
 
 from rag_platform.parsing.fontmap.trace import TracedLine, TracedWord
+from rag_platform.parsing.grids import PageText, page_text
+from rag_platform.parsing.layout import WIDE, Cell, Line
 
 __all__ = ["Row", "as_text", "reading_order"]
 
@@ -188,16 +190,28 @@ def _number_blocks(rows: Sequence[Row]) -> None:
         after.block = block
 
 
-def as_text(rows: Iterable[Row], spelt: Callable[[TracedWord], str]) -> str:
-    """Return rows as text: a line each, blocks apart by a blank line."""
-    parts: list[str] = []
-    before: Row | None = None
+def as_text(rows: Iterable[Row], spelt: Callable[[TracedWord], str]) -> PageText:
+    """Return rows as text: wrapped lines joined, blocks apart by a blank line, tables as Markdown."""
+    lines = []
     for row in rows:
-        text = " ".join(filter(None, (spelt(word) for word in row.words)))
+        cells = tuple(_cells(row, spelt))
+        if cells:
+            text, top = " ".join(cell.text for cell in cells), row.baseline - row.size
+            lines.append(Line(text, row.start, row.end, top, row.baseline, row.block, cells))
+    return page_text(lines)
+
+
+def _cells(row: Row, spelt: Callable[[TracedWord], str]) -> Iterator[Cell]:
+    parts: list[str] = []
+    start = reach = 0.0
+    for word in row.words:
+        text = spelt(word)
         if not text:
             continue
-        if before is not None:
-            parts.append("\n" if row.block == before.block else "\n\n")
+        if parts and word.start - reach > WIDE * row.size:
+            yield Cell(" ".join(parts), start, reach)
+            parts = []
+        start, reach = (start, max(reach, word.end)) if parts else (word.start, word.end)
         parts.append(text)
-        before = row
-    return "".join(parts)
+    if parts:
+        yield Cell(" ".join(parts), start, reach)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.fontmap.arrange import as_text, reading_order
+from rag_platform.parsing.fontmap.damage import pdf_errors
 from rag_platform.parsing.fontmap.decode import DecodedWord, Reading, decode
 from rag_platform.parsing.fontmap.fonts import Font, Glyphs, open_renamed
 from rag_platform.parsing.fontmap.learn import Key, Learned, choose_pages, learn
@@ -24,6 +25,7 @@ from rag_platform.parsing.fontmap.meaning import FontUse, converters, key, meani
 from rag_platform.parsing.fontmap.script import is_devanagari, parted, visual
 from rag_platform.parsing.fontmap.trace import TracedLine, TracedWord, trace
 from rag_platform.parsing.fontmap.verify import Disagreement, disagreement
+from rag_platform.types import Region
 
 if TYPE_CHECKING:
     import pymupdf
@@ -59,6 +61,7 @@ class MappedPage:
         route: What explained them: ``gsub``, ``outline``, ``legacy``, ``learned``, several joined by ``+``;
             ``layer`` where the page has plain Latin only, ``none`` where nothing is drawn or known.
         reason: The same in words, for people.
+        regions: Its tables.
     """
 
     page_no: int
@@ -68,6 +71,7 @@ class MappedPage:
     coverage: float
     route: str
     reason: str
+    regions: tuple[Region, ...] = ()
 
 
 class FontMapReader:
@@ -133,11 +137,12 @@ class FontMapReader:
         rows = reading_order(lines, self._upright(page_no))
         words = [word for row in rows for word in row.words]
         decoded = {id(word): self._word(word) for word in words}
-        text = as_text(rows, lambda word: decoded[id(word)].text)
+        found = as_text(rows, lambda word: decoded[id(word)].text)
         unsure = [word for word in words if not (decoded[id(word)].sure or self._confirms(page_no, word))]
-        return self._judged(
-            page_no, text, unsure, tuple(filter(None, (decoded[id(word)].text for word in unsure)))
+        judged = self._judged(
+            page_no, found.text, unsure, tuple(filter(None, (decoded[id(word)].text for word in unsure)))
         )
+        return replace(judged, regions=found.regions)
 
     def verify(self, page_no: int, read: OcrPage) -> Disagreement:
         """Compare a page with its OCR, word by word where both have ink."""
@@ -153,7 +158,7 @@ class FontMapReader:
         """Trace a page for the first time: count its glyphs, and note what its fonts claim to write."""
         try:
             lines = trace(self._document.load_page(number - 1), self._glyphs, self._fonts)
-        except (RuntimeError, ValueError) as error:  # MuPDF's own errors are RuntimeErrors
+        except pdf_errors() as error:
             _LOG.debug("page %d cannot be traced: %s", number, error)
             self._failed[number] = str(error).splitlines()[0] if str(error) else type(error).__name__
             return

@@ -20,7 +20,7 @@ def line(baseline: float, *cells: tuple[float, str], size: float = 10, turn: int
 
 
 def read(*lines: TracedLine, upright: int = 0) -> str:
-    return as_text(reading_order(lines, upright), lambda word: TEXTS[word.glyphs[0]])
+    return as_text(reading_order(lines, upright), lambda word: TEXTS[word.glyphs[0]]).text
 
 
 def test_lines_go_down_the_page_whatever_the_order_of_drawing() -> None:
@@ -46,7 +46,7 @@ def test_columns_of_prose_are_read_one_after_the_other() -> None:
 
 def test_rows_of_a_table_stay_rows() -> None:
     rows = [line(50 + 12 * at, (50, f"{at}."), (90, "नाम"), (250, "१२३"), (350, "४५६")) for at in range(8)]
-    assert read(*rows).splitlines()[3] == "3. नाम १२३ ४५६"
+    assert read(*rows).splitlines()[3] == "| 2. | नाम | १२३ | ४५६ |", "the header, its rule, 1. and 2."
 
 
 def test_cells_of_other_sizes_stand_in_one_row() -> None:
