@@ -69,7 +69,7 @@ def ingest(
             pipeline.forget(system, work.entries())
         work.documents()
         work.embed()
-        work.publish()
+        work.publish(force=force)
     except dg.DagsterExecutionInterruptedError as error:  # what Dagster makes of Ctrl-C
         system.catalog.release(owner)
         raise KeyboardInterrupt from error
@@ -119,10 +119,15 @@ class _Ingestion:
         wanted = [key for keys in cells.values() for key in keys]
         self._run("embed", rectangles(cells, self._register(wanted), MODELS.get_partition_keys()))
 
-    def publish(self) -> None:
-        """Publish these models; a deletion concerns every model that has been published."""
+    def publish(self, *, force: bool) -> None:
+        """Publish these models; a deletion concerns every model that has been published.
+
+        Args:
+            force: Even where nothing changed: the index then looks whether what is published is whole.
+        """
         published = [manifest.model for manifest in self.system.index.published()]
-        models = self._plan(models=list(dict.fromkeys([*self.models, *published]))).publish
+        stale = self._plan(models=list(dict.fromkeys([*self.models, *published]))).publish
+        models = list(dict.fromkeys([*stale, *(self.models if force else ())]))
         self._run("publish", stretches(models, MODELS.get_partition_keys()))
         retire(self.instance, self.system)
 

@@ -15,7 +15,8 @@
     └── EnvironmentProblem     the machine or a service, not the input
         ├── MissingDependency      a program, package, language or model is not installed
         ├── NotPublished           nothing to search yet
-        ├── StorageError           disk full, no permission, damaged file of ours
+        ├── StorageError           disk full, no permission
+        │   └── DamagedFile            a file of ours holds something else than what was written
         ├── Busy                   another process holds the writer lock
         └── UpstreamError          a remote service failed
 
@@ -33,6 +34,7 @@ __all__ = [
     "Busy",
     "CallerError",
     "ChunkTooLong",
+    "DamagedFile",
     "DimensionMismatch",
     "DocumentError",
     "EmptyFile",
@@ -154,6 +156,12 @@ class StorageError(EnvironmentProblem):
     """The disk is full, a path may not be read or written, or a file of ours is damaged."""
 
     code = "storage_error"
+
+
+class DamagedFile(StorageError):
+    """A file of ours is not what was written: cut off, overwritten, a bad disk."""
+
+    code = "damaged_file"
 
 
 class Busy(EnvironmentProblem):

@@ -136,7 +136,7 @@ class Inbox:
 
     def _owner(self, path: Path, collections: set[str]) -> tuple[str, str]:
         relative = path.relative_to(self.root)
-        top = unicodedata.normalize("NFC", relative.parts[0])
+        top = _spelling(relative.parts[0])
         if len(relative.parts) > 1 and top in collections and top != self.root_collection:
             return top, _source(relative.relative_to(relative.parts[0]))
         return self.root_collection, _source(relative)
@@ -177,19 +177,28 @@ class Inbox:
 
     @staticmethod
     def _on_disk(folder: Path, parts: PurePosixPath) -> Path:
-        """Return the path whose NFC form is asked for: the file system may spell it otherwise."""
+        """Return the path whose spelling is asked for: the file system may spell it otherwise."""
         path = folder
         for part in parts.parts:
             exact = path / part
             if not exact.exists() and path.is_dir():
-                same = (n for n in os.listdir(path) if unicodedata.normalize("NFC", n) == part)  # noqa: PTH208
+                same = (name for name in os.listdir(path) if _spelling(name) == part)  # noqa: PTH208
                 exact = path / next(same, part)
             path = exact
         return path
 
 
 def _source(relative: Path) -> str:
-    return unicodedata.normalize("NFC", relative.as_posix())
+    return _spelling(relative.as_posix())
+
+
+def _spelling(name: str) -> str:
+    r"""Return a name in NFC; bytes that are no UTF-8, from old archives, as escapes that text can hold.
+
+    >>> _spelling("\udcff.txt")
+    '\\xff.txt'
+    """
+    return unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "backslashreplace"))
 
 
 def _same_bytes(file: Path, target: Path) -> bool:

@@ -230,12 +230,12 @@ def read_rows(tables: TableStore, table: str, entry: Entry) -> pa.Table:
     """Return one document's rows of a table.
 
     Raises:
-        StorageError: The file is missing although the catalog says that it was written.
+        StorageError: The file is missing, although the catalog says that it was written, or damaged.
     """
     rows = tables.read(table, entry.partition, [entry.document_id])
     if rows is None:
         path = tables.path(table, entry.partition)
-        raise StorageError(f"{path} is missing; make it again with: rag ingest --force {entry.source!r}")
+        raise StorageError(f"{path} is missing; make it again: ingest {entry.source!r} with --force")
     return rows
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -20,10 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rag_platform.errors import StorageError
+from rag_platform.errors import DamagedFile, StorageError
 from rag_platform.tables import check
 
 __all__ = ["RawStore", "TableStore", "atomic", "copy_file", "sha256_of", "storage_errors", "write_json"]
+
+_log = logging.getLogger(__name__)
 
 _FINGERPRINTS = b"rag_platform.documents"
 
@@ -37,6 +40,23 @@ def storage_errors(action: str, path: Path) -> Iterator[None]:
         remedy = "free some space" if error.errno == 28 else "check that the path exists and its permissions"
         raise StorageError(
             f"cannot {action} {path}: {error.strerror or error}; {remedy}, then repeat"
+        ) from error
+
+
+@contextlib.contextmanager
+def _table_errors(path: Path) -> Iterator[None]:
+    """Tell a damaged Parquet file from a disk that cannot be read: Arrow's own errors have no number."""
+    try:
+        with storage_errors("read", path):
+            try:
+                yield
+            except OSError as error:
+                if error.errno is None:
+                    raise pa.ArrowInvalid(str(error)) from error
+                raise
+    except pa.ArrowInvalid as error:
+        raise DamagedFile(
+            f"{path} is damaged ({str(error).splitlines()[0]}); ingest its document again with --force"
         ) from error
 
 
@@ -122,22 +142,30 @@ class TableStore:
         return self.root / table / f"{partition}.parquet"
 
     def fingerprints(self, table: str, partition: str) -> dict[str, str]:
-        """Return ``{document_id: fingerprint}`` of one file, empty when there is none."""
+        """Return ``{document_id: fingerprint}`` of one file, empty when there is none or it is damaged."""
         path = self.path(table, partition)
         if not path.exists():
             return {}
-        with storage_errors("read", path):
-            metadata = pq.read_schema(path).metadata or {}
+        try:
+            with _table_errors(path), path.open("rb") as file:
+                metadata = pq.read_schema(file).metadata or {}
+        except DamagedFile as error:
+            _log.warning("%s", error)
+            return {}  # nothing in it is known to be done: it is made again
         found: dict[str, str] = json.loads(metadata.get(_FINGERPRINTS, b"{}"))
         return found
 
     def read(self, table: str, partition: str, document_ids: Sequence[str] | None = None) -> pa.Table | None:
-        """Return the rows of a file, of these documents only if given; None when there is no file."""
+        """Return the rows of a file, of these documents only if given; None when there is no file.
+
+        Raises:
+            DamagedFile: What is there is no whole Parquet file.
+        """
         path = self.path(table, partition)
         if not path.exists():
             return None
-        with storage_errors("read", path):
-            rows = pq.read_table(path)
+        with _table_errors(path), path.open("rb") as file:
+            rows = pq.read_table(file)
         if document_ids is None:
             return rows
         return rows.filter(pc.is_in(rows["document_id"], pa.array(document_ids, pa.string())))
@@ -177,8 +205,8 @@ class TableStore:
     def schema(self, table: str, partition: str) -> pa.Schema:
         """Return the columns of one file as it stands, without its fingerprints."""
         path = self.path(table, partition)
-        with storage_errors("read", path):
-            return pq.read_schema(path).remove_metadata()
+        with _table_errors(path), path.open("rb") as file:
+            return pq.read_schema(file).remove_metadata()
 
     def drop(self, table: str, partition: str) -> None:
         """Remove the file of a partition, if there is one."""

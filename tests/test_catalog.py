@@ -125,6 +125,28 @@ def test_a_missing_inbox_is_a_fault_not_a_mass_deletion(catalog: Catalog, inbox:
     assert [entry.source for entry in catalog.entries()] == ["a.txt"]
 
 
+def test_a_name_that_is_no_utf8_is_ingested_under_an_escaped_one(
+    catalog: Catalog, inbox: Inbox, tmp_path: Path
+) -> None:
+    """Names from old ZIP archives: one of them must not stop the whole inbox."""
+    name = os.fsdecode(b"\xff\xfe\xe0.txt")
+    try:
+        drop(inbox, name, "सूचना")
+    except OSError:
+        pytest.skip("this file system holds UTF-8 names only")
+    look(catalog, inbox)
+    look(catalog, inbox, NOW + 5)
+    (claimed,) = catalog.claim("me", alive=lambda owner: True)
+    assert claimed.source == r"\xff\xfe\xe0.txt"
+    assert inbox.path(claimed.collection, claimed.source).read_text() == "सूचना"
+    outside = tmp_path / "elsewhere" / name
+    outside.parent.mkdir()
+    outside.write_text("अर्को")
+    assert inbox.add([outside], claimed.collection) == [claimed.source]
+    assert inbox.path(claimed.collection, claimed.source).read_text() == "अर्को"
+    assert len(inbox.scan(catalog.collections()).files) == 1
+
+
 def test_nfc_and_nfd_names_are_one_document(catalog: Catalog, inbox: Inbox) -> None:
     composed = unicodedata.normalize("NFC", "résumé.txt")
     drop(inbox, unicodedata.normalize("NFD", composed), "क")

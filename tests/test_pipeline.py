@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from qdrant_client import QdrantClient
-from rag_platform.index.qdrant import QdrantIndex
 from support import TEXTS, drop, ingest, point_set
 
 from rag_platform import pipeline
+from rag_platform.index.qdrant import QdrantIndex
 from rag_platform.protocols import CollectionReader
 from rag_platform.system import System
 
@@ -234,6 +234,17 @@ def test_a_lost_table_is_made_again_by_force(system: System) -> None:
     ingest(system)
     before = point_set(reader(system))
     shutil.rmtree(system.tables.root)
+    pipeline.forget(system, system.catalog.entries())
+    ingest(system)
+    assert point_set(reader(system)) == before
+
+
+def test_damaged_tables_are_made_again_by_force(system: System) -> None:
+    drop(system, TEXTS)
+    ingest(system)
+    before = point_set(reader(system))
+    for path in system.tables.root.rglob("*.parquet"):
+        path.write_bytes(b"garbage")
     pipeline.forget(system, system.catalog.entries())
     ingest(system)
     assert point_set(reader(system)) == before

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rag_platform import tables
-from rag_platform.errors import SchemaMismatch, StorageError
+from rag_platform.errors import DamagedFile, SchemaMismatch, StorageError
 from rag_platform.storage import RawStore, TableStore, atomic, copy_file, storage_errors, write_json
 from rag_platform.types import Document, Page, Region
 
@@ -157,3 +158,26 @@ def test_writers_of_different_partitions_do_not_disturb_each_other(tmp_path: Pat
     assert {n: store.fingerprints("raw_documents", f"p{n}") for n in range(4)} == {
         n: {f"p{n}": "19"} for n in range(4)
     }
+
+
+@pytest.mark.parametrize("damage", [lambda whole: b"garbage", lambda whole: whole[:-20], lambda whole: b""])
+def test_a_damaged_table_is_named_and_replaced(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    store = TableStore(tmp_path)
+    path = store.write("raw_documents", "क", tables.RAW_DOCUMENTS, {"a": ("1", rows("a"))})
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(DamagedFile, match=r"क\.parquet is damaged .* with --force"):
+        store.read("raw_documents", "क")
+    assert store.fingerprints("raw_documents", "क") == {}
+    store.write("raw_documents", "क", tables.RAW_DOCUMENTS, {"a": ("2", rows("a"))})
+    assert store.fingerprints("raw_documents", "क") == {"a": "2"}
+    assert store.read("raw_documents", "क") == rows("a")
+
+
+def test_a_table_damaged_inside_is_no_crash(tmp_path: Path) -> None:
+    store = TableStore(tmp_path)
+    path = store.write("raw_documents", "क", tables.RAW_DOCUMENTS, {"a": ("1", rows("a"))})
+    content = bytearray(path.read_bytes())
+    content[4:400] = b"\xff" * 396  # the footer is whole, the columns are not
+    path.write_bytes(content)
+    with pytest.raises(DamagedFile, match="with --force"):
+        store.read("raw_documents", "क")

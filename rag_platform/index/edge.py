@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rag_platform.errors import NotPublished, StorageError
+from rag_platform.errors import DamagedFile, NotPublished, StorageError
 from rag_platform.index.files import (
     allocated_bytes,
     copy_tree,
@@ -49,6 +49,7 @@ logger = logging.getLogger(__name__)
 
 _KEPT_GENERATIONS = 2
 _OPEN_ATTEMPTS = 5
+_REMEDY = "publish again: rag ingest --force PATH builds the collection anew"
 
 
 class EdgeIndex:
@@ -72,22 +73,25 @@ class EdgeIndex:
         pointer = self.folder(collection, model) / "CURRENT"
         try:
             stat = pointer.stat()
-            return f"{pointer.read_text().strip()}:{stat.st_ino}:{stat.st_mtime_ns}"
+            return f"{_text(pointer)}:{stat.st_ino}:{stat.st_mtime_ns}"
         except FileNotFoundError:
             return None
         except OSError as error:
             raise StorageError(f"cannot read {pointer}: {error.strerror}; check its permissions") from error
 
     def current(self, collection: str, model: str) -> Manifest | None:
-        """Return the manifest of the published generation, or None before the first."""
-        generation = _published(self.folder(collection, model))
+        """Return the manifest of the published generation, or None where one starts from nothing.
+
+        That is before the first, and also when pointer or manifest is damaged, which the log tells.
+        """
+        generation = _usable(self.folder(collection, model))
         return generation.manifest if generation else None
 
     def published(self) -> list[Manifest]:
-        """Return the current manifest of every published (collection, model), by name."""
+        """Return the current manifest of every published (collection, model), by name; no damaged one."""
         with storage_errors("read", self.root):
             folders = [pointer.parent for pointer in self.root.glob("*/*/CURRENT")]
-        found = [generation.manifest for generation in map(_published, folders) if generation]
+        found = [generation.manifest for generation in map(_usable, folders) if generation]
         return sorted(found, key=lambda manifest: (manifest.collection, manifest.model))
 
     def open(self, collection: str, model: str) -> ShardReader:
@@ -231,28 +235,44 @@ def _last(folder: Path) -> Generation | None:
         return None
 
 
+def _usable(folder: Path) -> Generation | None:
+    """Return what is published, None also when it is damaged; a disk that cannot be read is an error."""
+    try:
+        return _published(folder)
+    except DamagedFile as error:
+        logger.warning("%s", error)
+        return None
+
+
 def _published(folder: Path) -> Generation | None:
     """Return the generation that ``CURRENT`` names.
 
     Raises:
-        StorageError: Pointer or manifest is unreadable.
+        DamagedFile: Pointer or manifest is not what was written.
+        StorageError: They cannot be read.
     """
     pointer = folder / "CURRENT"
     with storage_errors("read", pointer):
         if not pointer.exists():
             return None
-        text = pointer.read_text().strip()
+        text = _text(pointer)
     if not text.isdecimal():
-        raise StorageError(f"{pointer} holds {text!r} instead of a number; publish again (reindex)")
+        raise DamagedFile(f"{pointer} holds {text!r} instead of a number; {_REMEDY}")
     address, alias = _address(folder, int(text))
     path = folder / "generations" / text / "manifest.json"
     with storage_errors("read", path):
-        content = path.read_text(encoding="utf-8")
+        if not path.exists():
+            raise DamagedFile(f"{pointer} names the generation {text}, but there is no {path}; {_REMEDY}")
+        content = path.read_bytes()
     try:
         value = json.loads(content)
-    except json.JSONDecodeError as error:
-        raise StorageError(f"{path} is damaged ({error}); publish again (reindex)") from error
+    except ValueError as error:
+        raise DamagedFile(f"{path} is damaged ({error}); {_REMEDY}") from error
     return Generation.from_json(value, address=address, alias=alias)
+
+
+def _text(pointer: Path) -> str:
+    return pointer.read_bytes().decode("utf-8", "backslashreplace").strip()
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from rag_platform.errors import DimensionMismatch, StorageError
+from rag_platform.errors import DamagedFile, DimensionMismatch, StorageError
 from rag_platform.index import lexical
 from rag_platform.protocols import Manifest, PointBatch, PointLoader
 from rag_platform.types import Chunk, fingerprint
@@ -114,11 +114,14 @@ class Generation:
         analyzer or layout than this program's gets a recipe that no publisher has.
 
         Raises:
-            StorageError: A field is missing.
+            DamagedFile: A field is missing.
         """
         names = {field.name for field in fields(Manifest)} - {"address", "alias"}
-        if missing := sorted((names | {"counts", "index_recipe"}) - set(value)):
-            raise StorageError(f"the manifest of {address} lacks {missing}; publish again (reindex)")
+        present = set(value) if isinstance(value, dict) else set()
+        if missing := sorted((names | {"counts", "index_recipe"}) - present):
+            raise DamagedFile(
+                f"the manifest of {address} lacks {missing}; publish again (rag ingest --force)"
+            )
         named = {name: value[name] for name in names}
         named["recipe"] = seen_recipe(value)
         return cls(Manifest(**named, address=address, alias=alias), value["counts"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -173,3 +175,18 @@ def test_the_claim_of_a_killed_process_is_taken_over(system: System, ingested: I
     system.catalog.claim(killed, alive=lambda _: True)
     ingested()
     assert published(system) == [("hashing", 1, 4)]
+
+
+@pytest.mark.parametrize("damage", ["shard", "pointer"])
+def test_force_repairs_a_damaged_collection(system: System, ingested: Ingest, damage: str) -> None:
+    drop(system, TEXTS)
+    ingested()
+    manifest = system.index.current("nepali_docs", "hashing")
+    assert manifest is not None
+    if damage == "shard":
+        shutil.rmtree(manifest.address)
+    else:
+        Path(manifest.alias).write_text("")
+    ingested(force=True)
+    assert published(system) == [("hashing", 2, 4)]
+    assert len(list(system.index.open("nepali_docs", "hashing").points())) == 4

@@ -253,7 +253,9 @@ def test_a_folder_that_may_not_be_written(small_disk: Path, tmp_path: Path) -> N
     assert published_points(index) == points_of(edition(1))
 
 
-@pytest.mark.parametrize("damage", ["shard gone", "segment gone", "manifest", "pointer"])
+@pytest.mark.parametrize(
+    "damage", ["shard gone", "segment gone", "manifest", "manifest gone", "pointer", "pointer no text", "far"]
+)
 def test_damaged_files_are_an_error_to_readers_and_built_anew(
     damage: str, index: EdgeIndex, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -264,10 +266,16 @@ def test_damaged_files_are_an_error_to_readers_and_built_anew(
         shutil.rmtree(next((shard / "segments").iterdir()))
     elif damage == "manifest":
         (shard.parent / "manifest.json").write_text("{")
+    elif damage == "manifest gone":
+        (shard.parent / "manifest.json").unlink()
     else:
-        (index.folder(COLLECTION, MODEL) / "CURRENT").write_text("x")
+        content = {"pointer": b"x", "pointer no text": b"\xff\xfe", "far": b"99\n"}[damage]
+        (index.folder(COLLECTION, MODEL) / "CURRENT").write_bytes(content)
     with pytest.raises(StorageError, match=r"publish again"):
         index.open(COLLECTION, MODEL)
+    if not damage.startswith(("shard", "segment")):  # a publisher that asks first is told to publish
+        assert index.current(COLLECTION, MODEL) is None
+        assert index.published() == []
     manifest = edition(1).publish(index)
     assert manifest.generation == 2
     assert published_points(index) == points_of(edition(1))
