@@ -181,10 +181,10 @@ def open_renamed(document: pymupdf.Document) -> tuple[pymupdf.Document, dict[str
         raise ParseError(f"the PDF is too damaged for its fonts to be read ({error})") from error
     fonts: dict[str, Font] = {}
     programs: dict[str, Font] = {}
-    for xref in range(1, copy.xref_length()):
+    for xref in _used(copy):
         try:
             font = _font(copy, xref)
-            if font is not None and font.embedded:
+            if font.embedded:
                 font = programs.setdefault(f"{font.sha}/{font.name}", font)
                 fonts[_rename(copy, xref, font)] = font
         except pdf_errors() as error:
@@ -196,7 +196,7 @@ def _copied(document: pymupdf.Document) -> pymupdf.Document:
     """Open a document once more, from where it came; a locked one as it is unlocked now."""
     import pymupdf
 
-    if not document.needs_pass:
+    if not (document.metadata or {}).get("encryption"):  # asking for needs_pass would lock it again
         if document.stream:
             return pymupdf.open(stream=document.stream, filetype="pdf")
         if document.name and Path(document.name).is_file():
@@ -204,14 +204,20 @@ def _copied(document: pymupdf.Document) -> pymupdf.Document:
     return pymupdf.open(stream=document.tobytes(), filetype="pdf")
 
 
-def _font(document: pymupdf.Document, xref: int) -> Font | None:
-    """Return the font that pages can use under a number; None where the object is none."""
-    if document.xref_get_key(xref, "Type")[1] != "/Font":
-        return None
-    subtype = document.xref_get_key(xref, "Subtype")[1]
-    if subtype.startswith("/CIDFont"):
-        return None
-    if subtype == "/Type3":
+def _used(document: pymupdf.Document) -> list[int]:
+    """List the numbers of the fonts of all pages and their forms."""
+    found: set[int] = set()
+    for number in range(document.page_count):
+        try:
+            found.update(entry[0] for entry in document.get_page_fonts(number, full=True))
+        except pdf_errors() as error:
+            _LOG.debug("the fonts of page %d cannot be listed: %s", number + 1, error)
+    return sorted(found - {0})  # 0: written into the page, with no number to rename it by
+
+
+def _font(document: pymupdf.Document, xref: int) -> Font:
+    """Return the font with a number."""
+    if document.xref_get_key(xref, "Subtype")[1] == "/Type3":
         return Font(f"Type3-{xref}", b"", "type3", _procedures(document, xref))
     name = _decoded(document.xref_get_key(xref, "BaseFont")[1].lstrip("/"))
     _, kind, _, program = document.extract_font(xref)
