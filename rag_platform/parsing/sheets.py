@@ -19,11 +19,15 @@ from rag_platform.errors import ParseError
 from rag_platform.parsing.blocks import PageWriter, cell_text
 from rag_platform.parsing.decode import decode
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages
+from rag_platform.text.legacy_fonts import convert_plain, convert_span, looks_legacy
+from rag_platform.types import Origin
 
-__all__ = ["read_csv", "read_tsv", "write_rows"]
+__all__ = ["in_unicode", "read_csv", "read_tsv", "write_rows"]
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _SAMPLE_ROWS = 500
+_LEGACY_SAMPLE, _LEGACY_SHARE = 20_000, 0.3
+"""Without a font's name: codes and abbreviations in a table must not turn into letters."""
 _MIN_FITNESS = 0.25
 """Half of the rows in two columns; less is a sign in the text of a single column."""
 _MAX_LINES = 20
@@ -50,11 +54,34 @@ def _read(path: Path, named: str) -> ParsedFile:
     else:
         delimiter = named if named and named in text else _delimiter(text)
     rows, note = _rows(text, delimiter)
+    reason = f"columns separated by {_DELIMITERS.get(delimiter, repr(delimiter))}{note}"
+    origin: Origin = "markup"
+    if looks_legacy("\n".join(cell for row in rows for cell in row)[:_LEGACY_SAMPLE]) > _LEGACY_SHARE:
+        origin, reason = "legacy_font", f"{reason}; typed for a legacy font"
+        rows = _in_unicode(rows)
     out = PageWriter()
     write_rows(out, [[cell_text([cell]) for cell in row] for row in rows])
     (page,) = markup_pages(out.pages(), "sheet")
-    reason = f"columns separated by {_DELIMITERS.get(delimiter, repr(delimiter))}{note}"
-    return ParsedFile((replace(page, reason=reason),))
+    return ParsedFile((replace(page, reason=reason, origin=origin),))
+
+
+def _in_unicode(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    places = sorted((column, number) for number, row in enumerate(rows) for column in range(len(row)))
+    converted = dict(zip(places, in_unicode([rows[at][column] for column, at in places]), strict=True))
+    return [[converted[column, number] for column in range(len(row))] for number, row in enumerate(rows)]
+
+
+def in_unicode(cells: Sequence[str], font: str = "") -> list[str]:
+    """Return cells typed for a legacy font in Unicode; those that are not stay as they are.
+
+    They are weighed together, so give them column by column: a cell alone is too short to tell what it is,
+    and serial numbers are known by each other.
+    """
+    lines = [" ".join(cell.split()) for cell in cells]
+    text = "\n".join(lines)
+    converted = convert_span(text, font) if font else convert_plain(text)
+    found = converted.split("\n")
+    return found if len(found) == len(lines) else [convert_span(line, font) for line in lines]
 
 
 def _delimiter(text: str) -> str:

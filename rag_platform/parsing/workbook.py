@@ -26,8 +26,9 @@ from rag_platform.parsing.office_xml import (
     relations,
 )
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
-from rag_platform.parsing.sheets import write_rows
-from rag_platform.types import Page
+from rag_platform.parsing.sheets import in_unicode, write_rows
+from rag_platform.text.legacy_fonts import convert_span, family
+from rag_platform.types import Origin, Page
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -41,6 +42,7 @@ _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 _PRINT_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|K\d\d[+-]\d{3}|\d+|[A-Z])', re.I)
 _PAGE_WORDS = re.compile(r"\b(?:page|of)\b|पृष्ठ|पाना", re.I)
+_TEXT_CELLS = ("s", "str", "inlineStr")
 _TRUE = ("1", "true")
 
 
@@ -79,7 +81,7 @@ class _Book:
     archive: zipfile.ZipFile
     sheets: tuple[_Sheet, ...]
     strings: tuple[str, ...]
-    formats: tuple[str, ...]
+    styles: _Styles
     since_1904: bool
     uncalculated: bool
     """A program wrote zeros for the values of formulas and asks the next one to calculate them."""
@@ -100,13 +102,10 @@ class _Book:
                 hidden = element.get("state", "visible") != "visible"
                 sheets.append(_Sheet(element.get("name", ""), target.target if target else "", hidden))
         strings = chain.from_iterable(_strings(archive, part) for part in related.of_kind("sharedStrings"))
-        formats = chain.from_iterable(_formats(archive, part) for part in related.of_kind("styles"))
-        return cls(archive, tuple(sheets), tuple(strings), tuple(formats), since_1904, uncalculated)
-
-    def format_of(self, cell: Element) -> str:
-        """Return the format code of a cell."""
-        style = int(cell.get("s", "0"))
-        return self.formats[style] if style < len(self.formats) else ""
+        styles = _Styles()
+        for part in related.of_kind("styles"):
+            styles.read(archive, part)
+        return cls(archive, tuple(sheets), tuple(strings), styles, since_1904, uncalculated)
 
     def page(self, number: int, sheet: _Sheet) -> Page:
         """Read one sheet; a damaged one becomes a suspect page that says so."""
@@ -119,11 +118,12 @@ class _Book:
     def _page(self, number: int, sheet: _Sheet) -> Page:
         related = relations(self.archive, sheet.part)
         grid = _read_grid(self, sheet.part, related)
+        fonts = grid.in_unicode()
         shapes = [text for part in related.of_kind("drawing") for text in _shapes(self.archive, part)]
         notes = ["hidden sheet"] if sheet.hidden else []
         out = PageWriter()
         if grid.cells or shapes:
-            out.heading(cell_text([sheet.name]).replace(r"\|", "|"), 1)
+            out.heading(" ".join(sheet.name.split()), 1)
             out.block(grid.header)
             write_rows(out, grid.rows())
             for text in shapes:
@@ -131,10 +131,13 @@ class _Book:
             out.block(grid.footer)
         else:
             notes.append(f"empty sheet {sheet.name!r}")
+        if fonts:
+            notes.append(f"typed for {', '.join(fonts)}")
         if grid.n_formulas:
             notes.append(f"{grid.n_formulas} formulas without a calculated value are shown themselves")
         (page,) = markup_pages(out.pages(), "sheet")
-        return replace(page, page_no=number, reason="; ".join(notes))
+        origin: Origin = "legacy_font" if fonts else "markup"
+        return replace(page, page_no=number, origin=origin, reason="; ".join(notes))
 
 
 def _strings(archive: zipfile.ZipFile, part: str) -> list[str]:
@@ -143,9 +146,13 @@ def _strings(archive: zipfile.ZipFile, part: str) -> list[str]:
 
 def _rich_text(element: Element) -> str:
     """Return the text of a string in one or more runs, without its reading aid (``rPh``)."""
-    runs = [element, *(one for one in element if local_name(one) == "r")]
-    texts = [one.text or "" for run in runs for one in run if local_name(one) == "t"]
-    return _unescaped("".join(texts))
+    texts = []
+    for run in (element, *(one for one in element if local_name(one) == "r")):
+        text = _unescaped("".join(one.text or "" for one in run if local_name(one) == "t"))
+        look = child(run, "rPr")
+        font = _legacy_name(look) if look is not None else ""
+        texts.append(convert_span(text, font) if font else text)
+    return "".join(texts)
 
 
 def _unescaped(text: str) -> str:
@@ -153,16 +160,46 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 
-def _formats(archive: zipfile.ZipFile, part: str) -> list[str]:
-    """Return the format code of each cell style."""
-    codes = dict(BUILT_IN)
-    styles: list[str] = []
-    for element in elements(archive, part, "numFmt", "cellXfs"):
-        if local_name(element) == "numFmt":
-            codes[int(element.get("numFmtId", "0"))] = element.get("formatCode", "")
-        else:
-            styles += [codes.get(int(style.get("numFmtId", "0")), "") for style in element]
-    return styles
+@dataclass
+class _Styles:
+    """Of each cell style the format code, and the font where it is a legacy one."""
+
+    formats: list[str] = field(default_factory=list)
+    fonts: list[str] = field(default_factory=list)
+
+    def read(self, archive: zipfile.ZipFile, part: str) -> None:
+        codes = dict(BUILT_IN)
+        fonts: list[str] = []
+        for element in elements(archive, part, "numFmt", "fonts", "cellXfs"):
+            match local_name(element):
+                case "numFmt":
+                    codes[int(element.get("numFmtId", "0"))] = element.get("formatCode", "")
+                case "fonts":
+                    fonts += [_legacy_name(font) for font in element]
+                case "cellXfs":
+                    for style in element:
+                        self.formats.append(codes.get(int(style.get("numFmtId", "0")), ""))
+                        font = int(style.get("fontId", "0"))
+                        self.fonts.append(fonts[font] if font < len(fonts) else "")
+
+    def format_of(self, cell: Element) -> str:
+        """Return the format code of a cell."""
+        style = int(cell.get("s", "0"))
+        return self.formats[style] if style < len(self.formats) else ""
+
+    def font_of(self, cell: Element) -> str:
+        """Return the legacy font of a cell, or nothing."""
+        style = int(cell.get("s", "0"))
+        return self.fonts[style] if style < len(self.fonts) else ""
+
+
+def _legacy_name(font: Element) -> str:
+    """Return a font's name if it is a legacy one, or nothing."""
+    named = child(font, "name")
+    if named is None:
+        named = child(font, "rFont")
+    name = named.get("val", "") if named is not None else ""
+    return name if family(name) else ""
 
 
 def _shapes(archive: zipfile.ZipFile, part: str) -> list[str]:
@@ -182,6 +219,8 @@ class _Grid:
     header: str = ""
     footer: str = ""
     n_formulas: int = 0
+    fonts: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Legacy fonts of cells with text."""
     zeros: list[tuple[int, int, str]] = field(default_factory=list)
     """Formulas whose stored value is 0, as programs write it that calculate nothing."""
     calculated: bool = False
@@ -196,9 +235,27 @@ class _Grid:
         for number in sorted(self.cells):
             if before is not None and number > before + 1:
                 rows.append([])
-            rows.append([self.cells[number].get(column, "") for column in used])
+            rows.append([cell_text([self.cells[number].get(column, "")]) for column in used])
             before = number
         return rows
+
+    def in_unicode(self) -> list[str]:
+        """Convert the cells of legacy fonts; return the names of those that had any."""
+        found = []
+        for font in dict.fromkeys(self.fonts.values()):
+            places = [place for place, name in self.fonts.items() if name == font and self.has(place)]
+            places.sort(key=lambda place: (place[1], place[0]))
+            before = [self.cells[number][column] for number, column in places]
+            after = in_unicode(before, font)
+            for (number, column), text in zip(places, after, strict=True):
+                self.cells[number][column] = text
+            if after != before:
+                found.append(font)
+        return found
+
+    def has(self, place: tuple[int, int]) -> bool:
+        """Say whether a cell shows something."""
+        return place[1] in self.cells.get(place[0], {})
 
     def merge(self, reference: str) -> None:
         """Drop what stands under a merged cell: it does not show."""
@@ -225,7 +282,7 @@ class _Grid:
         text = self.cells.get(number, {}).get(column, "")
         address = target.removeprefix("mailto:")
         if text and address.strip("/") not in text:
-            self.cells[number][column] = f"{text} ({cell_text([address])})"
+            self.cells[number][column] = f"{text} ({address})"
 
 
 def _read_grid(book: _Book, part: str, related: Relations) -> _Grid:
@@ -250,7 +307,7 @@ def _read_grid(book: _Book, part: str, related: Relations) -> _Grid:
                 grid.footer = _printed(element.text or "")
     if book.uncalculated and not grid.calculated:
         for row_no, column, formula in grid.zeros:
-            if column in grid.cells.get(row_no, {}):
+            if grid.has((row_no, column)):
                 grid.cells[row_no][column] = formula
                 grid.n_formulas += 1
     return grid
@@ -264,9 +321,12 @@ def _read_row(book: _Book, grid: _Grid, number: int, row: Element) -> dict[int, 
         column = _column(place[1]) if place else column + 1
         if column > _N_COLUMNS:
             raise ParseError(f"row {number} has a cell in column {column}; there are {_N_COLUMNS}")
-        text = cell_text([_cell(book, grid, (number, column), cell)])
+        text = " ".join(_cell(book, grid, (number, column), cell).split())
         if text:
             cells[column] = text
+            font = book.styles.font_of(cell)
+            if font and cell.get("t", "n") in _TEXT_CELLS:
+                grid.fonts[number, column] = font
     return cells
 
 
@@ -295,7 +355,7 @@ def _cell(book: _Book, grid: _Grid, place: tuple[int, int], cell: Element) -> st
         case "d":
             return value.replace("T00:00:00", "").replace("T", " ").rstrip("Z")
         case "n":
-            return displayed(value, book.format_of(cell), since_1904=book.since_1904) if value else ""
+            return displayed(value, book.styles.format_of(cell), since_1904=book.since_1904) if value else ""
     return _unescaped(value)
 
 

@@ -124,3 +124,18 @@ def test_a_long_file_is_one_table_in_moments(write: Write, read: Read) -> None:
 
     assert page.text.count("\n") == 20_001
     assert len(page.regions) == 1
+
+
+def test_a_table_typed_for_a_legacy_font_is_found_by_its_text(write: Write, read: Read) -> None:
+    content = "qm=;+=,ljj/0f,sfof{no\n!,g]kfn ;/sf/sf] lg0f{o,lzIff dGqfno\n@,EMP-001 Ward Office,gu/kflnsf\n"
+    (page,) = read(write("a.csv", content)).pages
+
+    assert page.text.splitlines()[2:] == [
+        "| १ | नेपाल सरकारको निर्णय | शिक्षा मन्त्रालय |",
+        "| २ | EMP-001 Ward Office | नगरपालिका |",
+    ]
+    assert page.origin == "legacy_font"
+    assert page.reason.endswith("typed for a legacy font")
+
+    codes = "code,name\nbk12,Ram Thapa\nsf/9,Sita\n"
+    assert "| bk12 | Ram Thapa |\n| sf/9 | Sita |" in read(write("a.csv", codes)).text

@@ -230,3 +230,24 @@ def test_macros_are_left_unread(made: Made, tmp_path: Path, read: Read) -> None:
     )
 
     assert (read(path).format, read(path).text) == ("xlsx", "क\n\nमान")
+
+
+def test_cells_in_legacy_fonts_are_read_by_font_and_the_others_left(made: Made) -> None:
+    def fill(book: Workbook) -> None:
+        preeti = book.add_format({"font_name": "Preeti"})
+        sheet = book.add_worksheet("क")
+        for row, cells in enumerate(
+            [["qm=;+=", "ljj/0f"], ["!", "g]kfn ;/sf/sf] sfo{ljlw"], ["@", "Ward Office"]]
+        ):
+            sheet.write_row(row, 0, cells, preeti)
+        sheet.write(1, 2, "of; lg;")
+        sheet.write_rich_string(2, 2, "Act ", preeti, "lgodfjnL", " 2075")
+
+    (page,) = made(fill).pages
+    assert page.text.splitlines()[2:] == [
+        "| क्र.सं. | विवरण |  |",
+        "| --- | --- | --- |",
+        "| १ | नेपाल सरकारको कार्यविधि | of; lg; |",
+        "| २ | Ward Office | Act नियमावली 2075 |",
+    ]
+    assert (page.origin, page.reason) == ("legacy_font", "typed for Preeti")
