@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 
 __all__ = ["BUILT_IN", "displayed"]
 
@@ -65,6 +66,8 @@ def displayed(value: str, code: str, *, since_1904: bool = False) -> str:
     >>> displayed("3700.0", "General"), displayed("2081", "[$-4000439]0")
     ('3700', '२०८१')
     """
+    if value.isdecimal() and code in ("", "General"):
+        return value
     try:
         number = Decimal(value)
     except ArithmeticError:
@@ -105,7 +108,8 @@ def _section(number: Decimal, code: str) -> tuple[_Section | None, bool]:
     return sections[0], False
 
 
-def _sections(code: str) -> list[_Section]:
+@lru_cache(maxsize=256)
+def _sections(code: str) -> tuple[_Section, ...]:
     found: list[_Section] = []
     tokens: list[tuple[str, bool]] = []
     condition, elapsed, devanagari = None, False, False
@@ -125,7 +129,7 @@ def _sections(code: str) -> list[_Section]:
             devanagari = devanagari or int(locale or "0", 16) >> 24 == _DEVANAGARI
         else:
             tokens += [(c, True) for c in quoted or escaped or ""]
-    return found
+    return tuple(found)
 
 
 def _filled(number: Decimal, tokens: tuple[tuple[str, bool], ...]) -> str | None:

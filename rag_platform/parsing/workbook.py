@@ -333,9 +333,9 @@ def _read_row(book: _Book, grid: _Grid, number: int, row: Element) -> dict[int, 
 def _cell(book: _Book, grid: _Grid, place: tuple[int, int], cell: Element) -> str:
     """Return what a cell shows; a formula without a value shows itself."""
     kind = cell.get("t", "n")
-    stored = child(cell, "v")
+    parts = {local_name(part): part for part in cell}
+    stored, formula = parts.get("v"), parts.get("f")
     value = (stored.text or "") if stored is not None else ""
-    formula = child(cell, "f")
     if formula is not None:
         if not value and not (kind == "str" and stored is not None):
             grid.n_formulas += 1
@@ -348,8 +348,7 @@ def _cell(book: _Book, grid: _Grid, place: tuple[int, int], cell: Element) -> st
         case "s":
             return book.strings[int(value)] if value else ""
         case "inlineStr":
-            inline = child(cell, "is")
-            return _rich_text(inline) if inline is not None else ""
+            return _rich_text(parts["is"]) if "is" in parts else ""
         case "b":
             return {"1": "TRUE", "0": "FALSE"}.get(value, value)
         case "d":
