@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 
 import typer
 
@@ -44,6 +44,7 @@ from rag_platform.settings import Settings
 if TYPE_CHECKING:
     from rag_platform.stages import Outcome
     from rag_platform.system import System
+    from rag_platform.types import Kind
 
 __all__ = ["app", "main"]
 
@@ -75,6 +76,7 @@ class TextFormat(StrEnum):
     json = "json"
 
 
+Kinds = Annotated[str | None, typer.Option("--kinds", help="Of text, table, image; comma-separated.")]
 Collection = Annotated[str | None, typer.Option("-c", "--collection", help="Named corpus.")]
 Embedding = Annotated[str | None, typer.Option("--embedding", help="Embedding model, see `rag models`.")]
 Output = Annotated[Format, typer.Option("--format", help="How the data on stdout is written.")]
@@ -139,6 +141,7 @@ def ingest(
     qdrant_url: QdrantUrl = None,
     qdrant_api_key: QdrantKey = None,
     chunk_size: Annotated[int | None, typer.Option("--chunk-size", help="Tokens of a chunk.")] = None,
+    kinds: Kinds = None,
     embedding: Embedding = None,
     env_file: EnvFile = None,
     verbose: Verbose = False,
@@ -153,6 +156,7 @@ def ingest(
         QDRANT_URL=qdrant_url,
         QDRANT_API_KEY=qdrant_api_key,
         CHUNK_SIZE=chunk_size,
+        RAG_KINDS=kinds,
         EMBEDDING_MODEL=embedding,
         RAG_EMBEDDERS=embedding,
     )
@@ -194,6 +198,7 @@ def search(
         int | None, typer.Option("--candidates", "--top-k", min=1, help="Candidates of each part.")
     ] = None,
     mode: Annotated[SearchMode | None, typer.Option("--mode", help="Which parts search.")] = None,
+    kinds: Kinds = None,
     collection: Collection = None,
     output: Output = Format.table,
     embedding: Embedding = None,
@@ -223,6 +228,7 @@ def search(
         candidates=max(settings.top_k_rerank, settings.top_k_retrieval),
         mode=settings.mode,
         weights=(settings.dense_weight, settings.sparse_weight),
+        kinds=None if kinds is None else cast("list[Kind]", [kind.strip() for kind in kinds.split(",")]),
     )
     emit(output, {"hits": [hit_value(hit) for hit in result.hits]}, [hit_row(hit) for hit in result.hits])
 

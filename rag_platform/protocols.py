@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_platform.types import Chunk, Prompt, Scored, Span
+from rag_platform.types import Chunk, Kind, Prompt, Scored, Span
 
 __all__ = [
     "Chunker",
@@ -150,12 +150,24 @@ class CollectionReader(Protocol):
         """What this generation holds."""
         ...
 
-    def dense(self, vector: FloatArray, *, limit: int) -> list[Scored]:
-        """Return the nearest chunks by cosine, best first; ``vector`` is ``(dim,)`` float32."""
+    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first; ``vector`` is ``(dim,)`` float32.
+
+        Args:
+            vector: What is searched.
+            limit: Number of chunks at most.
+            kinds: Only chunks of these kinds; None: of all.
+        """
         ...
 
-    def lexical(self, query: str, *, limit: int) -> list[Scored]:
-        """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
+    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+        """Return chunks that share analyzed terms with ``query``, best first, never a score of 0.
+
+        Args:
+            query: What is searched.
+            limit: Number of chunks at most.
+            kinds: Only chunks of these kinds; None: of all. Term weights stay those of all chunks.
+        """
         ...
 
     def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:

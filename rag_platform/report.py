@@ -136,6 +136,9 @@ def hit_value(hit: Hit) -> Row:
         "source": hit.chunk.source,
         "page_first": hit.chunk.page_first,
         "page_last": hit.chunk.page_last,
+        "kind": hit.chunk.kind,
+        "path": hit.chunk.path,
+        "header": hit.chunk.header,
         "document_id": hit.chunk.document_id,
         "chunk_id": hit.chunk.chunk_id,
     }

@@ -86,6 +86,7 @@ class Service:
             candidates=max(k, request.candidates or settings.top_k_retrieval),
             mode=request.mode or settings.mode,
             weights=(dense, lexical),
+            kinds=request.kinds,
         )
         return SearchAnswer.of(result)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rag_platform.retrieval.search import SearchResult
-from rag_platform.types import Hit, Mode
+from rag_platform.types import Hit, Kind, Mode
 
 __all__ = [
     "CollectionAnswer",
@@ -51,6 +51,9 @@ class SearchRequest(_Request):
     weights: Annotated[list[Weight], Field(min_length=2, max_length=2)] | None = Field(
         None, description="weights of the dense and the lexical part"
     )
+    kinds: Annotated[list[Kind], Field(min_length=1)] | None = Field(
+        None, description="kinds of passages that are searched; all unless given"
+    )
     collection: str | None = None
     embedding_model: str | None = None
 
@@ -75,6 +78,9 @@ class HitAnswer(BaseModel):
     document_id: str
     chunk_id: str
     language: str
+    kind: Kind
+    path: str
+    header: str
     scores: dict[str, float]
 
     @classmethod
@@ -93,6 +99,9 @@ class HitAnswer(BaseModel):
             document_id=chunk.document_id,
             chunk_id=chunk.chunk_id,
             language=chunk.language,
+            kind=chunk.kind,
+            path=chunk.path,
+            header=chunk.header,
             scores=dict(hit.scores),
         )
 

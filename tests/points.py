@@ -13,7 +13,7 @@ import numpy as np
 
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.protocols import CollectionReader, FloatArray, Index, Manifest, PointBatch
-from rag_platform.types import Chunk, chunk_id, document_id, fingerprint
+from rag_platform.types import Chunk, Kind, chunk_id, document_id, fingerprint
 
 COLLECTION, MODEL, DIM = "nepali_docs", "intfloat/multilingual-e5-small", 8
 
@@ -27,14 +27,22 @@ def vector_of(key: str, dim: int = DIM) -> FloatArray:
 
 
 def chunks_of(source: str, texts: Sequence[str], collection: str = COLLECTION) -> list[Chunk]:
-    """Return chunks as they are cut from a document; other texts are another version of it."""
+    """Return chunks as they are cut from a document; other texts are another version of it.
+
+    A text that begins with a cell is a chunk of a table, whose header row stands beside it.
+    """
+    kind: Kind
     document, version = document_id(collection, source), fingerprint(*texts)
     chunks, start = [], 0
     for ordinal, text in enumerate(texts):
         end = start + len(text)
         key = chunk_id(document, version, "recipe", start, end)
         place = (ordinal, text, start, end, ordinal + 1, ordinal + 1, len(text.split()), 0)
-        chunks.append(Chunk(key, document, collection, source, version, *place, kind="text", language="ne"))
+        kind, header = ("table", "| सेवा | शुल्क |") if text.startswith("|") else ("text", "")
+        chunk = Chunk(
+            key, document, collection, source, version, *place, kind=kind, language="ne", header=header
+        )
+        chunks.append(chunk)
         start = end + 1
     return chunks
 

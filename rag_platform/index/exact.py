@@ -27,7 +27,7 @@ from rag_platform.index.manifest import (
 )
 from rag_platform.protocols import FloatArray, Manifest, PointLoader, StoredPoint
 from rag_platform.text.analyze import analyze
-from rag_platform.types import Chunk, Scored
+from rag_platform.types import Chunk, Kind, Scored
 
 __all__ = ["ExactIndex", "ExactReader"]
 
@@ -39,6 +39,7 @@ class ExactReader:
         self.generation = generation
         self._points = dict(sorted(points.items()))
         self._ids = list(self._points)
+        self._kinds = np.array([point.chunk.kind for point in self._points.values()], dtype=np.str_)
         rows = [point.vector for point in self._points.values()]
         self._vectors = np.stack(rows) if rows else np.zeros((0, generation.manifest.dim), np.float32)
         self._bm25 = _bm25([analyze(point.chunk.indexed_text) for point in self._points.values()])
@@ -48,17 +49,17 @@ class ExactReader:
         """What this generation holds."""
         return self.generation.manifest
 
-    def dense(self, vector: FloatArray, *, limit: int) -> list[Scored]:
-        """Return the nearest chunks by cosine, best first."""
+    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first, of all kinds or of some."""
         check_vector(self.manifest, vector.shape)
-        return self._best(self._vectors @ (vector / (np.linalg.norm(vector) or 1.0)), limit)
+        return self._best(self._vectors @ (vector / (np.linalg.norm(vector) or 1.0)), limit, kinds)
 
-    def lexical(self, query: str, *, limit: int) -> list[Scored]:
+    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
         """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
         terms = analyze(query)
         if not terms or self._bm25 is None:
             return []
-        best = self._best(self._bm25.get_scores(terms), limit)
+        best = self._best(self._bm25.get_scores(terms), limit, kinds)
         return [scored for scored in best if scored.score > 0]
 
     def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
@@ -73,9 +74,12 @@ class ExactReader:
         """Yield every point, ordered by chunk id."""
         return iter(self._points.values())
 
-    def _best(self, scores: FloatArray, limit: int) -> list[Scored]:
-        """Return the best of all scores; ids are in order, so a stable sort breaks ties by id."""
-        order = np.argsort(-scores, kind="stable")[:limit]
+    def _best(self, scores: FloatArray, limit: int, kinds: Sequence[Kind] | None) -> list[Scored]:
+        """Return the best scores of these kinds; ids are in order, so a stable sort breaks ties by id."""
+        order = np.argsort(-scores, kind="stable")
+        if kinds is not None:
+            order = order[np.isin(self._kinds[order], list(kinds))]
+        order = order[:limit]
         return [Scored(self._ids[i], float(scores[i])) for i in order]
 
 

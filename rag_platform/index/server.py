@@ -19,11 +19,11 @@ from rag_platform.errors import NotPublished, RagError, UpstreamError
 from rag_platform.index import lexical
 from rag_platform.index.manifest import BATCH_POINTS, DENSE, LEXICAL, check_vector, chunk_from, payload
 from rag_platform.protocols import FloatArray, Manifest, PointBatch, StoredPoint
-from rag_platform.types import Chunk, Scored
+from rag_platform.types import Chunk, Kind, Scored
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.models import PointStruct, QueryResponse, Record
+    from qdrant_client.models import Filter, PointStruct, QueryResponse, Record
 
 __all__ = ["ServerReader", "ServerWriter", "server_errors", "stored_metadata", "stored_size"]
 
@@ -177,8 +177,8 @@ class ServerReader:
         """What this generation holds."""
         return self._manifest
 
-    def dense(self, vector: FloatArray, *, limit: int) -> list[Scored]:
-        """Return the nearest chunks by cosine, best first."""
+    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first, of all kinds or of some."""
         from qdrant_client import models
 
         check_vector(self._manifest, vector.shape)
@@ -192,11 +192,12 @@ class ServerReader:
                 using=DENSE,
                 limit=limit,
                 search_params=params,
+                query_filter=_of_kinds(kinds),
                 with_payload=False,
             )
         return _scored(found)
 
-    def lexical(self, query: str, *, limit: int) -> list[Scored]:
+    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
         """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
         from qdrant_client import models
 
@@ -206,7 +207,12 @@ class ServerReader:
         sparse = models.SparseVector(indices=weights.indices, values=weights.values)
         with server_errors(self._client, "search", self._manifest.address):
             found = self._client.query_points(
-                self._manifest.address, query=sparse, using=LEXICAL, limit=limit, with_payload=False
+                self._manifest.address,
+                query=sparse,
+                using=LEXICAL,
+                limit=limit,
+                query_filter=_of_kinds(kinds),
+                with_payload=False,
             )
         return [scored for scored in _scored(found) if scored.score > 0]
 
@@ -227,6 +233,16 @@ class ServerReader:
                 vectors: Any = one.vector
                 vector = np.asarray(vectors[DENSE], dtype=np.float32)
                 yield StoredPoint(chunk_from(one.payload or {}), vector)
+
+
+def _of_kinds(kinds: Sequence[Kind] | None) -> Filter | None:
+    """Return the condition that a chunk is of one of these kinds; None: no condition."""
+    from qdrant_client import models
+
+    if kinds is None:
+        return None
+    names: list[str] = list(kinds)
+    return models.Filter(must=[models.FieldCondition(key="kind", match=models.MatchAny(any=names))])
 
 
 def _scored(found: QueryResponse) -> list[Scored]:

@@ -18,10 +18,10 @@ from rag_platform.index import lexical
 from rag_platform.index.files import allocated_bytes, require_space
 from rag_platform.index.manifest import DENSE, LEXICAL, check_vector, chunk_from, payload
 from rag_platform.protocols import FloatArray, Manifest, PointBatch, StoredPoint
-from rag_platform.types import Chunk, Scored
+from rag_platform.types import Chunk, Kind, Scored
 
 if TYPE_CHECKING:
-    from qdrant_edge import EdgeConfig, EdgeShard, QueryRequest
+    from qdrant_edge import EdgeConfig, EdgeShard, Filter, QueryRequest
 
 __all__ = ["SPARE_BYTES", "ShardReader", "ShardWriter", "counts_on_disk"]
 
@@ -160,16 +160,18 @@ class ShardReader:
         """What this generation holds."""
         return self._manifest
 
-    def dense(self, vector: FloatArray, *, limit: int) -> list[Scored]:
-        """Return the nearest chunks by cosine, best first."""
+    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first, of all kinds or of some."""
         import qdrant_edge as engine
 
         check_vector(self._manifest, vector.shape)
         query = engine.Query.Nearest(vector.tolist(), using=DENSE)
         params = engine.SearchParams(hnsw_ef=max(self._hnsw_ef, limit))
-        return self._query(engine.QueryRequest(limit=limit, query=query, params=params))
+        return self._query(
+            engine.QueryRequest(limit=limit, query=query, params=params, filter=_of_kinds(kinds))
+        )
 
-    def lexical(self, query: str, *, limit: int) -> list[Scored]:
+    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
         """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
         import qdrant_edge as engine
 
@@ -177,7 +179,8 @@ class ShardReader:
         if not weights.indices:
             return []
         sparse = engine.SparseVector(weights.indices, weights.values)
-        request = engine.QueryRequest(limit=limit, query=engine.Query.Nearest(sparse, using=LEXICAL))
+        nearest = engine.Query.Nearest(sparse, using=LEXICAL)
+        request = engine.QueryRequest(limit=limit, query=nearest, filter=_of_kinds(kinds))
         return [scored for scored in self._query(request) if scored.score > 0]
 
     def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
@@ -216,6 +219,16 @@ class ShardReader:
             found = self._shard.query(request)
         scored = [Scored(str(point.id), float(point.score)) for point in found]
         return sorted(scored, key=lambda one: (-one.score, one.chunk_id))
+
+
+def _of_kinds(kinds: Sequence[Kind] | None) -> Filter | None:
+    """Return the condition that a chunk is of one of these kinds; None: no condition."""
+    import qdrant_edge as engine
+
+    if kinds is None:
+        return None
+    names: list[str] = list(kinds)
+    return engine.Filter(must=[engine.FieldCondition("kind", match=engine.MatchAny(names))])
 
 
 def _load(folder: Path) -> EdgeShard:

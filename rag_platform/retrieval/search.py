@@ -17,7 +17,7 @@ from rag_platform.errors import CallerError, NotPublished, UnknownName
 from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index
 from rag_platform.retrieval.fusion import weighted_rrf
 from rag_platform.text.normalize import stored_text
-from rag_platform.types import Hit, Mode, Scored
+from rag_platform.types import ALL_KINDS, Hit, Kind, Mode, Scored
 
 __all__ = ["SearchResult", "Searcher"]
 
@@ -80,6 +80,7 @@ class Searcher:
         candidates: int = 20,
         mode: Mode = "hybrid",
         weights: tuple[float, float] = (0.7, 0.3),
+        kinds: Sequence[Kind] | None = None,
     ) -> SearchResult:
         """Return the best ``k`` chunks.
 
@@ -91,13 +92,15 @@ class Searcher:
             candidates: Hits each part brings to the fusion; at least ``k`` are taken.
             mode: ``hybrid`` (both parts fused by reciprocal rank), ``dense`` or ``lexical``.
             weights: Of dense and lexical in the fusion.
+            kinds: Only passages of these kinds (``text``, ``table``, ``image``); None: of all.
 
         Raises:
             CallerError: The query is blank, or an option is out of range.
-            UnknownName: Nothing is published under this collection or model, but under others.
+            UnknownName: Nothing is published under this collection or model, but under others; or no kind
+                has this name.
             NotPublished: Nothing is published at all.
         """
-        request = _Request(stored_text(query).strip(), k, max(k, candidates), mode, weights)
+        request = _Request(stored_text(query).strip(), k, max(k, candidates), mode, weights, kinds)
         request.check(candidates)
         vector = None if mode == "lexical" else self._vector(request.text, model, collection)
         try:
@@ -167,6 +170,7 @@ class _Request:
     candidates: int
     mode: Mode
     weights: tuple[float, float]
+    kinds: Sequence[Kind] | None
 
     def check(self, candidates: int) -> None:
         """Refuse a blank query, and options out of range; ``candidates`` as the caller gave them."""
@@ -177,14 +181,21 @@ class _Request:
                 raise CallerError(f"{name} is {value}, allowed are 1 to {_MOST}")
         if self.mode not in _MODES:
             raise UnknownName("mode", self.mode, _MODES)
+        if self.kinds is not None and not self.kinds:
+            raise CallerError(f"kinds are empty, so nothing would be searched; name some of {ALL_KINDS}")
+        for kind in self.kinds or ():
+            if kind not in ALL_KINDS:
+                raise UnknownName("kind", kind, ALL_KINDS)
         weights = self.weights
         if len(weights) != 2 or not all(0 <= w < math.inf for w in weights) or not any(weights):
             raise CallerError(f"weights are {weights!r}, allowed are two numbers of 0 or more, not both 0")
 
     def hits(self, reader: CollectionReader, vector: FloatArray | None) -> tuple[Hit, ...]:
         """Rank and fetch from one reader."""
-        dense = [] if vector is None else reader.dense(vector, limit=self.candidates)
-        lexical = [] if self.mode == "dense" else reader.lexical(self.text, limit=self.candidates)
+        dense = [] if vector is None else reader.dense(vector, limit=self.candidates, kinds=self.kinds)
+        lexical = []
+        if self.mode != "dense":
+            lexical = reader.lexical(self.text, limit=self.candidates, kinds=self.kinds)
         ranked = weighted_rrf([dense, lexical], self.weights) if self.mode == "hybrid" else dense or lexical
         best = ranked[: self.k]
         chunks = reader.fetch([one.chunk_id for one in best])

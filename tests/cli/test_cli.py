@@ -172,6 +172,9 @@ def test_search_writes_hits_as_json(shell: Shell, mode: str) -> None:
         "source",
         "page_first",
         "page_last",
+        "kind",
+        "path",
+        "header",
         "document_id",
         "chunk_id",
     }
@@ -183,6 +186,13 @@ def test_search_writes_hits_as_json(shell: Shell, mode: str) -> None:
 def test_search_knows_the_flags_of_the_reference_system(shell: Shell) -> None:
     flags = ["--top-k", "3", "--top-r", "2", "--embedding", "Hashing", "-c", "nepali_docs"]
     assert len(shell.json("search", "पानी", *flags)["hits"]) == 2
+
+
+@pytest.mark.usefixtures("ingested")
+def test_search_takes_kinds(shell: Shell) -> None:
+    assert shell.json("search", "पानी", "--kinds", "table,image")["hits"] == []
+    assert len(shell.json("search", "पानी", "--kinds", " text", "--k", "2")["hits"]) == 2
+    assert "Did you mean 'table'" in shell.run("search", "पानी", "--kinds", "tabel", expect=1).stderr
 
 
 @pytest.mark.usefixtures("ingested")

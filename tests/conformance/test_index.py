@@ -16,7 +16,7 @@ from rag_platform.index.edge import EdgeIndex
 from rag_platform.index.exact import ExactIndex
 from rag_platform.index.qdrant import QdrantIndex
 from rag_platform.protocols import Index, PointBatch
-from rag_platform.types import Scored, document_id
+from rag_platform.types import Kind, Scored, document_id
 
 MAKERS: dict[str, Callable[[Path], Index]] = {
     "edge": EdgeIndex,
@@ -307,3 +307,34 @@ def _assert_same(found: list[Scored], expected: list[Scored]) -> None:
     assert {one.chunk_id for one in found} == scores.keys()
     assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)
     assert [scores[one.chunk_id] for one in found] == pytest.approx([one.score for one in found], abs=1e-5)
+
+
+TABLES = {
+    "शुल्क.docx": ["सेवा शुल्क यस प्रकार छ।", "| दर्ता | रु. ५० |", "| नवीकरण | रु. ३० |"],
+    "सूचना.txt": ["दर्ता वडामा हुन्छ।"],
+}
+
+
+@pytest.mark.parametrize(("kinds", "n"), [(None, 4), (["text"], 2), (["table", "image"], 2), (["image"], 0)])
+def test_kinds_are_chosen_before_ranking(index: Index, kinds: list[Kind] | None, n: int) -> None:
+    corpus = Corpus(TABLES)
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    wanted = {key for key, chunk in corpus.expected.items() if kinds is None or chunk.kind in kinds}
+    assert len(wanted) == n
+    for key in corpus.expected:
+        found = reader.dense(vector_of(key), limit=4, kinds=kinds)
+        assert {scored.chunk_id for scored in found} == wanted
+        # One is asked for, and it is of a wanted kind although others are nearer.
+        assert len(reader.dense(vector_of(key), limit=1, kinds=kinds)) == min(1, n)
+    found = reader.lexical("दर्ता", limit=4, kinds=kinds)
+    expected = {key for key in wanted if "दर्ता" in corpus.expected[key].text}
+    assert {scored.chunk_id for scored in found} == expected
+
+
+def test_a_chunk_is_found_by_the_header_of_its_table(index: Index) -> None:
+    corpus = Corpus(TABLES)
+    corpus.publish(index)
+    found = index.open(COLLECTION, MODEL).lexical("सेवा", limit=4)
+    texts = {corpus.expected[scored.chunk_id].text for scored in found}
+    assert texts == set(TABLES["शुल्क.docx"])

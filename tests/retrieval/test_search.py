@@ -74,6 +74,19 @@ def no_encoder(name: str) -> Encoder:
     raise AssertionError(f"{name} was loaded")
 
 
+def test_kinds_are_searched_alone_and_unknown_ones_refused() -> None:
+    corpus = Corpus({"शुल्क.docx": [TAX, "| कर | रु. ५० |"]})
+    index = ExactIndex()
+    corpus.publish(index)
+    searcher = Searcher(index, no_encoder)
+    result = searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=("table",))
+    assert [(hit.chunk.kind, hit.chunk.text) for hit in result.hits] == [("table", "| कर | रु. ५० |")]
+    with pytest.raises(CallerError, match="kinds are empty"):
+        searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=())
+    with pytest.raises(CallerError, match="picture"):
+        searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=("picture",))  # type: ignore[arg-type]
+
+
 def test_dense(searcher: Searcher) -> None:
     result = searcher.search(TAX, collection=COLLECTION, model=MODEL, mode="dense")
     assert (result.query, result.collection, result.model) == (TAX, COLLECTION, MODEL)

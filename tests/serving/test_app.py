@@ -107,6 +107,12 @@ def test_modes_and_cut_off(client: httpx.Client, mode: str) -> None:
     assert [hit["source"] for hit in answer["hits"]] == ["health.txt"]
 
 
+def test_kinds_choose_what_is_searched(client: httpx.Client) -> None:
+    hits = client.post("/v1/search", json={"query": "भर्ना", "kinds": ["text"]}).json()["hits"]
+    assert (hits[0]["kind"], hits[0]["path"], hits[0]["header"]) == ("text", "भर्ना", "")
+    assert client.post("/v1/search", json={"query": "भर्ना", "kinds": ["table"]}).json()["hits"] == []
+
+
 def test_the_model_may_be_named_in_any_case(client: httpx.Client) -> None:
     answer = client.post("/v1/search", json={"query": "पानी", "embedding_model": "Hashing"})
     assert (answer.status_code, answer.json()["embedding_model"]) == (200, "hashing")
