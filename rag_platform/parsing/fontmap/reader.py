@@ -46,6 +46,7 @@ _SAMPLE = 400
 _FEW = 12
 _NAMED = 0.02
 _MIN_OCR_CONFIDENCE = 0.3
+_OCR_IS_SURE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,16 @@ class FontMapReader:
         return replace(judged, regions=found.regions)
 
     def verify(self, page_no: int, read: OcrPage) -> Disagreement:
-        """Compare a page with its OCR, word by word where both have ink."""
-        found = self._pairs(page_no, read)
+        """Compare a page with its OCR, word by word where both have ink.
+
+        Only what the map is answerable for, and where OCR is sure of itself: words of Latin fonts are left
+        out, which Nepali OCR garbles.
+        """
+        found = [
+            pair
+            for pair in self._pairs(page_no, read)
+            if pair.confidence >= _OCR_IS_SURE and any(map(self._foreign, pair.glyphs))
+        ]
         return disagreement((self._spelt(pair), pair.text) for pair in found)
 
     def verification_page(self) -> int | None:
