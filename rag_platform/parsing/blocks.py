@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from rag_platform.types import Region, RegionKind
 
-__all__ = ["PageWriter", "WrittenPage", "cell_text", "is_table", "markdown_table", "table_lines"]
+__all__ = ["PageWriter", "WrittenPage", "cell_text", "is_table", "linked", "markdown_table", "table_lines"]
 
 _MAX_LEVEL = 9
 _WHITE = re.compile(r"[ \t\r\n\f\v]+")
@@ -30,6 +30,18 @@ def cell_text(parts: Iterable[str]) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+def linked(text: str, target: str) -> str:
+    """Return a link's text with its target after it, unless the text shows it or it leads nowhere outside.
+
+    >>> linked("फाराम", "https://example.org/form"), linked("example.org", "http://example.org/")
+    ('फाराम (https://example.org/form)', 'example.org (http://example.org/)')
+    """
+    shown = target.removeprefix("mailto:")
+    if not text.strip() or not target.startswith(("http:", "https:", "mailto:")) or shown.strip("/") in text:
+        return text
+    return f"{text} ({shown})"
 
 
 def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -68,10 +80,11 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPage:
-    """A page's text with the regions found while it was written."""
+    """A page's text with the regions found while it was written, and what else is to be said of it."""
 
     text: str
     regions: tuple[Region, ...] = ()
+    reason: str = ""
 
 
 @dataclass

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from rag_platform.errors import EncryptedFile, ParseError
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, cell_text
+from rag_platform.parsing.blocks import PageWriter, cell_text, linked
+from rag_platform.parsing.legacy_runs import LegacyRuns
 from rag_platform.parsing.numbering import in_format
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 
@@ -56,7 +57,7 @@ def read_odt(path: Path, options: ParseOptions) -> ParsedFile:
         walk.blocks(story)
     for line in footers:
         walk.out.block(line, item=True)
-    return ParsedFile(markup_pages(walk.out.pages()), _metadata(document))
+    return ParsedFile(markup_pages(styles.runs.pages(walk.out.pages())), _metadata(document))
 
 
 def _check(path: Path) -> None:
@@ -116,12 +117,22 @@ class _Styles:
     """What styles say about hiding, page breaks and lists, through their chain of parents."""
 
     def __init__(self, document: OpenDocument) -> None:
+        self.runs = LegacyRuns()
+        self._fonts: dict[str, str] = {}
+        self._default_font = ""
+        self._families = {
+            _attribute(face, _STYLE, "name"): _attribute(face, _SVG, "font-family").strip("'\" ")
+            for face in _elements(document.fontfacedecls)
+        }
         self._styles: dict[str, Element] = {}
         self.lists: dict[str, dict[int, Element]] = {}
         for holder in (document.styles, document.automaticstyles):
             for style in _elements(holder):
                 name = _attribute(style, _STYLE, "name")
-                if _name(style) == (_STYLE, "style"):
+                if _name(style) == (_STYLE, "default-style"):
+                    if _attribute(style, _STYLE, "family") == "paragraph":
+                        self._default_font = self._stated_font(style)
+                elif _name(style) == (_STYLE, "style"):
                     self._styles[name] = style
                 elif _name(style) == (_TEXT, "list-style"):
                     self.lists[name] = {
@@ -145,6 +156,21 @@ class _Styles:
             for holder in _children(style, (_STYLE, properties)):
                 if value := _attribute(holder, namespace, attribute):
                     return value
+        return ""
+
+    def font(self, name: str, outer: str = "") -> str:
+        """Return the font that a style's chain states; else that of what stands around it, or the default."""
+        if name not in self._fonts:
+            stated = (font for style in self._chain(name) if (font := self._stated_font(style)))
+            self._fonts[name] = next(stated, "")
+        return self._fonts[name] or outer or self._default_font
+
+    def _stated_font(self, style: Element) -> str:
+        for holder in _children(style, (_STYLE, "text-properties")):
+            named = _attribute(holder, _STYLE, "font-name")
+            family = self._families.get(named, named) or _attribute(holder, _FO, "font-family")
+            if family:
+                return family.strip("'\" ")
         return ""
 
     def hides(self, name: str) -> bool:
@@ -211,7 +237,7 @@ class _Walk:
             self.out.page_break()
         if not label and _name(paragraph) == (_TEXT, "h"):
             label = self._outline(paragraph)
-        text = "" if self.styles.hides(style) else self._inline(paragraph)
+        text = "" if self.styles.hides(style) else self._inline(paragraph, self.styles.font(style))
         level = _heading_level(paragraph)
         for number, piece in enumerate(text.split(_BREAK)):
             if number:
@@ -232,13 +258,14 @@ class _Walk:
             self.out.block(note, item=True)
         self._floating, self._noted = [], []
 
-    def _inline(self, node: Element) -> str:
+    def _inline(self, node: Element, font: str) -> str:
         parts: list[str] = []
         for child in node.childNodes:
             name = _name(child)
             if name == ("", ""):
                 # White space is collapsed as in HTML: real spaces are text:s.
-                parts.append(_collapsed(str(getattr(child, "data", "") or "")))
+                text = _collapsed(str(getattr(child, "data", "") or ""))
+                parts.append(self.styles.runs.mark(text, font))
             elif name == (_TEXT, "s"):
                 parts.append(" " * min(1000, int(_attribute(child, _TEXT, "c") or 1)))
             elif name == (_TEXT, "tab"):
@@ -252,14 +279,13 @@ class _Walk:
             elif name[0] == _DRAW and name[1] != "a":
                 self._frame(child)
             elif name not in _SKIPPED and not self.styles.hides(_attribute(child, _TEXT, "style-name")):
-                parts.append(self._link(child) if name == (_TEXT, "a") else self._inline(child))
+                own = self.styles.font(_attribute(child, _TEXT, "style-name"), font)
+                parts.append(self._link(child, own) if name == (_TEXT, "a") else self._inline(child, own))
         return "".join(parts)
 
-    def _link(self, link: Element) -> str:
-        text = self._inline(link)
-        target = _attribute(link, _XLINK, "href").removeprefix("mailto:")
-        outside = _attribute(link, _XLINK, "href").startswith(("http", "mailto:"))
-        return f"{text} ({target})" if outside and text.strip() and target.strip("/") not in text else text
+    def _link(self, link: Element, font: str) -> str:
+        text = self._inline(link, font)
+        return linked(text, _attribute(link, _XLINK, "href"))
 
     def _note(self, note: Element) -> str:
         self.n_notes[0] += 1

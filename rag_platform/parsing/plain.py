@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag_platform.parsing.blocks import WrittenPage
 from rag_platform.parsing.decode import decode
+from rag_platform.parsing.legacy_runs import converted_plain
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.types import Region
 
@@ -27,14 +28,14 @@ def read_text(path: Path, options: ParseOptions) -> ParsedFile:
     pages = text.split("\f")
     if len(pages) > 1 and not pages[-1].strip():
         pages.pop()
-    return ParsedFile(markup_pages(pages))
+    return ParsedFile(markup_pages(converted_plain(WrittenPage(page)) for page in pages))
 
 
 def read_markdown(path: Path, options: ParseOptions) -> ParsedFile:
     """Read Markdown: YAML front matter becomes metadata, comments go, tables get one delimiter row form."""
     text = _unix(decode(path.read_bytes()))
     metadata, body = _front_matter(text)
-    return ParsedFile(markup_pages([_clean(body)]), metadata)
+    return ParsedFile(markup_pages([converted_plain(_clean(body))]), metadata)
 
 
 def _unix(text: str) -> str:

@@ -41,12 +41,14 @@ class ParseOptions:
         languages: Tesseract languages such as ``nep+eng``; empty: chosen per page.
         ocr_timeout_s: Time limit of one page's OCR.
         kinds: What is wanted of a file; pictures inside documents are OCRed only with ``image`` among them.
+        workers: Pages read by OCR at once, over all documents; 0: one a core. Changes no page.
     """
 
     ocr: OcrMode = "auto"
     languages: str = ""
     ocr_timeout_s: float = 120.0
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
+    workers: int = 0
 
     @property
     def recipe(self) -> str:
@@ -74,7 +76,14 @@ def markup_pages(written: Iterable[str | WrittenPage], label: str = "page") -> t
     """Return one page a text, numbered from 1, of a format whose characters are certain."""
     pages = (WrittenPage(one) if isinstance(one, str) else one for one in written)
     return tuple(
-        Page(page_no=number, text=page.text, origin="markup", label=label, regions=page.regions)
+        Page(
+            page_no=number,
+            text=page.text,
+            origin="markup",
+            reason=page.reason,
+            label=label,
+            regions=page.regions,
+        )
         for number, page in enumerate(pages, start=1)
     )
 

@@ -8,18 +8,22 @@ control characters (as ``\'xx`` escapes, which survive), and ``_pages`` reads th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_platform.errors import ParseError
 from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text
+from rag_platform.parsing.legacy_runs import LegacyRuns
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+from rag_platform.text.legacy_fonts import family
 
 __all__ = ["read_rtf"]
 
 _PAGE, _CELL, _ROW, _TABLE = "\x0c", "\x1f", "\x1e", "\x1d"
 _NOTE, _HEADER, _FOOTER, _END = "\x11", "\x12", "\x13", "\x14"
+_FONT, _NO_FONT = "\x16", "\x17"
+"""Before the letter of a legacy font that begins, and where its text ends."""
 _OUTLINE = "\x15"
 """Before the digit of a heading's outline level, from 0."""
 _TOKEN = re.compile(
@@ -27,12 +31,15 @@ _TOKEN = re.compile(
     r"|([\r\n]+)|([^\\{}\r\n]+)",
     re.S,
 )
-_MARKS = {"page": _PAGE, "cell": _CELL, "nestcell": _CELL, "row": _ROW, "nestrow": _ROW, "trowd": _TABLE}
+_MARKS = {"page": _PAGE, "cell": _CELL, "row": _ROW, "trowd": _TABLE}
 _SECTION_BREAKS = frozenset({"sbkpage", "sbkodd", "sbkeven"})
 _STORIES = {"footnote": _NOTE, "header": _HEADER, "headerf": _HEADER, "headerl": _HEADER, "headerr": _HEADER,
             "footer": _FOOTER, "footerf": _FOOTER, "footerl": _FOOTER, "footerr": _FOOTER}  # fmt: skip
 _KEPT = {
     "pntext": "",
+    "nestcell": " ",
+    "nestrow": "\\par ",
+    "nesttableprops": "",
     "listtext": "",
     "shp": "",
     "shpinst": "",
@@ -40,11 +47,13 @@ _KEPT = {
     "shptxt": "\\par ",
     "dptxbxtext": "\\par ",
 }
-"""Destinations that striprtf drops although a reader sees their text, by what stands for their names."""
+"""Words that striprtf drops although a reader sees what they stand for, with what takes their place."""
 _FORMATTING = frozenset({"v", "deleted", "plain"})
 _DROPPED = frozenset({"shprslt", "nonshppict", "annotation", "atnid", "atnauthor", "pict", "nonesttables"})
 _HEADING = re.compile(f"{_OUTLINE}([0-8])")
 _MARKED = re.compile(f"{_OUTLINE}[0-8]?")
+_FONT_MARK = re.compile(f"({_FONT}.|{_NO_FONT})")
+_FIRST_LETTER, _MAX_FONTS = 0x41, 26
 _INFO = re.compile(r"\{\\(title|author|subject|keywords|company|doccomm) ((?:[^{}]|\\[{}])*)\}")
 
 
@@ -53,7 +62,9 @@ def read_rtf(path: Path, options: ParseOptions) -> ParsedFile:
     source = path.read_bytes().decode("latin-1").lstrip("\ufeffï»¿ \r\n\t")
     if source.count("{") == 0 or not source.rstrip("\0 \r\n\t").endswith("}"):
         raise ParseError("the RTF file ends before its last group is closed: truncated")
-    text = _decoded(_prepared(source))
+    names = _font_names(source)
+    runs = LegacyRuns()
+    text = _marked(_decoded(_prepared(source, names)), names, runs)
     info = {
         name: _decoded("{\\rtf1" + _encoding_of(source) + " " + value + "}").strip()
         for name, value in _INFO.findall(source)
@@ -62,7 +73,7 @@ def read_rtf(path: Path, options: ParseOptions) -> ParsedFile:
         title=info.get("title"), author=info.get("author"), subject=info.get("subject"),
         keywords=info.get("keywords"),
     )  # fmt: skip
-    return ParsedFile(markup_pages(_pages(text)), metadata)
+    return ParsedFile(markup_pages(runs.pages(_pages(text))), metadata)
 
 
 def _encoding_of(source: str) -> str:
@@ -83,6 +94,7 @@ def _decoded(rtf: str) -> str:
 @dataclass
 class _Group:
     hidden: bool = False
+    font: int | None = None
     closing: str = ""
     dropped: bool = False
 
@@ -92,8 +104,11 @@ class _Rewriter:
     """Rewrites one RTF source; see the module docstring."""
 
     source: str
+    legacy: tuple[int, ...] = ()
+    default_font: int | None = None
     out: list[str] = field(default_factory=list)
     stack: list[_Group] = field(default_factory=list)
+    _written: int | None = None
 
     def run(self) -> str:
         at = 0
@@ -115,14 +130,16 @@ class _Rewriter:
     def _format(self, word: str, argument: str | None) -> None:
         r"""Follow what hides text; ``\\plain`` shows it again."""
         self.stack[-1].hidden = word != "plain" and argument != "0"
+        if word == "plain":
+            self.stack[-1].font = self.default_font
 
     def _silent(self) -> bool:
         return bool(self.stack) and (self.stack[-1].hidden or self.stack[-1].dropped)
 
     def _brace(self, brace: str, at: int) -> None:
         if brace == "{":
-            outer = self.stack[-1] if self.stack else _Group()
-            self.stack.append(_Group(hidden=outer.hidden, dropped=outer.dropped))
+            outer = self.stack[-1] if self.stack else _Group(font=self.default_font)
+            self.stack.append(_Group(hidden=outer.hidden, font=outer.font, dropped=outer.dropped))
             if not self._silent():
                 self.out.append("{")
         elif self.stack:
@@ -133,6 +150,10 @@ class _Rewriter:
 
     def _token(self, token: re.Match[str], at: int) -> None:
         word = token[2]
+        if word == "f" and self.stack:
+            self.stack[-1].font = int(token[3] or 0)
+        if word in (None, "u"):
+            self._switch_font()
         if word is None:
             self.out.append(self._plain(token))
         elif word in _DROPPED:
@@ -141,13 +162,23 @@ class _Rewriter:
             self.stack[-1].closing = _escaped(_END)
             self.out.append(_escaped(_STORIES[word]))
         elif word == "outlinelevel" and (token[3] or "") in tuple("012345678"):
-            self.out.append(_escaped(_OUTLINE) + _escaped(str(token[3])))
+            self._written = None
+            self.out.append(_escaped(_NO_FONT) + _escaped(_OUTLINE) + _escaped(str(token[3])))
         elif word in _KEPT:
             self.out.append(_KEPT[word])
         elif word in _MARKS:
             self.out.append(_escaped(_MARKS[word]))
         else:
             self.out.append(token[0])
+
+    def _switch_font(self) -> None:
+        """Mark where text in a legacy font begins and ends."""
+        font = self.stack[-1].font if self.stack else None
+        font = font if font in self.legacy else None
+        if font != self._written:
+            self._written = font
+            letter = "" if font is None else chr(_FIRST_LETTER + self.legacy.index(font))
+            self.out.append(_escaped(_NO_FONT) if font is None else _escaped(_FONT) + _escaped(letter))
 
     def _plain(self, token: re.Match[str]) -> str:
         if token[5] == "*" and self._opens_shape(token.end()):
@@ -156,11 +187,53 @@ class _Rewriter:
 
     def _opens_shape(self, at: int) -> bool:
         r"""Say whether a ``\\*`` stands before a destination that holds text a reader sees."""
-        return re.match(r"\\(?:shpinst|shptxt|footnote|pntext|do)\b", self.source[at : at + 16]) is not None
+        return (
+            re.match(r"\\(?:shpinst|shptxt|footnote|pntext|do|nesttableprops)\b", self.source[at : at + 16])
+            is not None
+        )
 
 
-def _prepared(source: str) -> str:
-    return _Rewriter(source).run()
+def _prepared(source: str, names: Mapping[int, str]) -> str:
+    default = re.search(r"\\deff(\d+)", source)
+    return _Rewriter(source, tuple(names), int(default[1]) if default else None).run()
+
+
+def _font_names(source: str) -> dict[int, str]:
+    """Return the names of the legacy fonts of the font table, by number."""
+    start = source.find("{\\fonttbl")
+    if start < 0:
+        return {}
+    table = source[start : _group_end(source, start)]
+    entries = re.split(r"\\f(\d+)(?![\da-zA-Z])", table)
+    found: dict[int, str] = {}
+    for number, entry in zip(entries[1::2], entries[2::2], strict=True):
+        words = re.sub(r"\{[^{}]*\}|\\[a-z]+-?\d* ?|[{}\r\n]", "", entry)
+        name = words.split(";")[0].strip()
+        if family(name) is not None and len(found) < _MAX_FONTS:
+            found[int(number)] = name
+    return found
+
+
+def _group_end(source: str, start: int) -> int:
+    depth = 0
+    for brace in re.finditer(r"(?<!\\)[{}]", source[start:]):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return start + brace.end()
+    return len(source)
+
+
+def _marked(text: str, names: Mapping[int, str], runs: LegacyRuns) -> str:
+    """Mark the stretches of decoded text that are set in legacy fonts."""
+    fonts = list(names.values())
+    parts = []
+    font = ""
+    for piece in _FONT_MARK.split(text):
+        if piece[:1] in (_FONT, _NO_FONT):
+            font = fonts[ord(piece[1]) - _FIRST_LETTER] if piece[0] == _FONT else ""
+        else:
+            parts.append(runs.mark(piece, font))
+    return "".join(parts)
 
 
 def _escaped(mark: str) -> str:
@@ -208,17 +281,40 @@ def _stories(text: str, mark: str) -> tuple[str, list[str]]:
 def _blocks(page: str) -> Iterator[str | list[list[str]]]:
     rows: list[list[str]] = []
     numbers = iter(range(1, page.count(_NOTE) + 1))
-    for piece in re.split(f"((?:{_TABLE}[^{_ROW}]*)?{_CELL}[^{_ROW}]*{_ROW})", page):
-        if _ROW in piece:
-            cells = piece.strip(_ROW).replace(_TABLE, "").split(_CELL)
-            rows.append([cell_text(_MARKED.sub("", cell).split("\n")) for cell in cells[:-1]])
-        elif piece.replace(_TABLE, "").strip():
+    *ended, rest = page.split(_ROW)
+    for piece in ended:
+        before, row = _row(piece, follows=bool(rows))
+        if before:
             if rows:
                 yield rows
                 rows = []
-            yield from _paragraphs(piece.replace(_TABLE, "").replace(_ROW, "").replace(_CELL, " "), numbers)
+            yield from _paragraphs(before, numbers)
+        if row:
+            rows.append(row)
     if rows:
         yield rows
+    yield from _paragraphs(_unmarked(rest), numbers)
+
+
+def _row(piece: str, *, follows: bool) -> tuple[str, list[str]]:
+    """Return the text before a row and the row's cells; ``follows``: another row stands directly before.
+
+    A row need not say where it begins: its properties hold until others come.
+    """
+    cell = piece.find(_CELL)
+    if cell < 0:
+        return _unmarked(piece), []
+    start = piece.find(_TABLE)
+    if not 0 <= start < cell:
+        start = 0 if follows else piece.rfind("\n", 0, cell) + 1
+    cells = piece[start:].replace(_TABLE, "").split(_CELL)[:-1]
+    row = [cell_text(_MARKED.sub("", cell).split("\n")) for cell in cells]
+    return _unmarked(piece[:start]), row
+
+
+def _unmarked(text: str) -> str:
+    text = text.replace(_TABLE, "").replace(_CELL, " ")
+    return text if text.strip() else ""
 
 
 def _paragraphs(text: str, numbers: Iterator[int]) -> Iterator[str]:

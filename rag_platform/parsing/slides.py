@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text
+from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text, linked
+from rag_platform.parsing.legacy_runs import LegacyRuns
 from rag_platform.parsing.numbering import in_format
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+from rag_platform.parsing.slide_fonts import SlideFonts
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -47,12 +49,13 @@ def read_pptx(path: Path, options: ParseOptions) -> ParsedFile:
     repeated: set[str] = set()
     written: list[WrittenPage] = []
     hidden: list[bool] = []
+    runs = LegacyRuns()
     for slide in slides:
-        written.append(_Slide(slide.part, repeated).page(slide))
+        written.append(_Slide(slide.part, repeated, SlideFonts(slide, runs)).page(slide))
         hidden.append(slide._element.get("show") in ("0", "false"))
     pages = tuple(
-        replace(page, reason="hidden slide") if is_hidden else page
-        for page, is_hidden in zip(markup_pages(written, "slide"), hidden, strict=True)
+        replace(page, reason="; ".join(filter(None, ("hidden slide", page.reason)))) if is_hidden else page
+        for page, is_hidden in zip(markup_pages(runs.pages(written), "slide"), hidden, strict=True)
     )
     return ParsedFile(pages, _metadata(package))
 
@@ -76,10 +79,12 @@ class _Slide:
     Args:
         part: The slide's part: charts and diagrams are related to it.
         repeated: Footers that an earlier slide showed; they are written once a presentation.
+        fonts: Finds the fonts of runs.
     """
 
     part: Part
     repeated: set[str]
+    fonts: SlideFonts
     out: PageWriter = field(default_factory=PageWriter)
 
     def page(self, slide: Slide) -> WrittenPage:
@@ -98,7 +103,7 @@ class _Slide:
         if kind in ("sldNum", "dt", "hdr") or _is_hidden(shape):
             return
         if kind == "ftr":
-            text = "\n".join(_paragraph_text(p) for p in shape.iter(_A + "p"))
+            text = "\n".join(self._text(p, shape) for p in shape.iter(_A + "p"))
             if text in self.repeated:
                 return
             self.repeated.add(text)
@@ -114,19 +119,19 @@ class _Slide:
         for body in shape.findall(_P + "txBody"):
             paragraphs = body.findall(_A + "p")
             if _placeholder(shape) in _TITLES:
-                lines = [line for p in paragraphs if (line := _paragraph_text(p).strip())]
+                lines = [line for p in paragraphs if (line := self._text(p, shape).strip())]
                 self.out.heading("\n".join(lines), 1)
                 continue
             for paragraph in paragraphs:
                 label = _label(paragraph, counters)
-                if text := _paragraph_text(paragraph).strip():
+                if text := self._text(paragraph, shape).strip():
                     self.out.block(label + text, item=len(paragraphs) > 1)
         # Shapes are set apart even where both end in list items.
         self.out.separate()
 
     def _frame(self, frame: Element) -> None:
         for table in frame.iter(_A + "tbl"):
-            rows = [[_cell(cell) for cell in row.findall(_A + "tc")] for row in table.findall(_A + "tr")]
+            rows = [[self._cell(cell) for cell in row.findall(_A + "tc")] for row in table.findall(_A + "tr")]
             self.out.table(rows)
         for chart in frame.iter(_C + "chart"):
             self._chart(chart.get(_R + "id"))
@@ -159,7 +164,31 @@ class _Slide:
     def _diagram(self, relationship: str | None) -> None:
         if relationship in self.part.rels:
             for paragraph in _parsed(self.part.related_part(relationship)).iter(_A + "p"):
-                self.out.block(_paragraph_text(paragraph), item=True)
+                self.out.block(self._text(paragraph), item=True)
+
+    def _cell(self, cell: Element) -> str:
+        if cell.get("hMerge") in ("1", "true") or cell.get("vMerge") in ("1", "true"):
+            return ""
+        return cell_text(self._text(paragraph) for paragraph in cell.iter(_A + "p"))
+
+    def _text(self, paragraph: Element, shape: Element | None = None) -> str:
+        properties = paragraph.find(_A + "pPr")
+        level = int(properties.get("lvl") or 0) if properties is not None else 0
+        parts: list[str] = []
+        for child in paragraph:
+            if child.tag == _A + "br":
+                parts.append("\n")
+            elif child.tag in (_A + "r", _A + "fld"):
+                parts.append(self._linked(child, self.fonts.marked(child, level, shape)))
+        return "".join(parts)
+
+    def _linked(self, run: Element, text: str) -> str:
+        """Return a run's text with the target of its link, where it has one outside."""
+        link = run.find(f"{_A}rPr/{_A}hlinkClick")
+        relationship = link.get(_R + "id") if link is not None else None
+        rel = self.part.rels.get(relationship) if relationship else None
+        target = rel.target_ref if rel is not None and rel.is_external else ""
+        return linked(text, target)
 
 
 def _parsed(part: Part) -> Element:
@@ -211,22 +240,6 @@ def _is_hidden(shape: Element) -> bool:
     properties = _properties(shape)
     named = properties.find(_P + "cNvPr") if properties is not None else None
     return named is not None and named.get("hidden") in ("1", "true")
-
-
-def _cell(cell: Element) -> str:
-    if cell.get("hMerge") in ("1", "true") or cell.get("vMerge") in ("1", "true"):
-        return ""
-    return cell_text(_paragraph_text(paragraph) for paragraph in cell.iter(_A + "p"))
-
-
-def _paragraph_text(paragraph: Element) -> str:
-    parts: list[str] = []
-    for child in paragraph:
-        if child.tag == _A + "br":
-            parts.append("\n")
-        elif child.tag in (_A + "r", _A + "fld"):
-            parts.append("".join(text.text or "" for text in child.findall(_A + "t")))
-    return "".join(parts)
 
 
 def _label(paragraph: Element, counters: dict[int, int]) -> str:

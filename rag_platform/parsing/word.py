@@ -10,7 +10,6 @@ notes and content controls, so the tree itself is walked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, cell_text
+from rag_platform.parsing.blocks import PageWriter, cell_text, linked
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.parsing.word_numbering import Numbering
+from rag_platform.parsing.word_styles import WordStyles, is_on
 
 if TYPE_CHECKING:
     from docx.opc.part import Part
@@ -38,7 +38,7 @@ _BREAK, _RENDERED = "\x0c", "\x0e"
 """Page breaks inside a paragraph's text while it is built: set by the author, recorded by the layout."""
 _REMOVED = frozenset({_W + "del", _W + "moveFrom", _W + "delText", _W + "rPr", _W + "pPr"})
 _SYMBOLS = {"F0A8": "☐", "F06F": "☐", "F0FE": "☑", "F0FD": "☒", "F0FC": "✓", "F0B7": "•", "F0A7": "•"}
-_HEADING = re.compile(r"heading ([1-9])")
+_PRIVATE = "\U000f0000"
 _CHARACTERS = {
     "tab": "\t", "cr": "\n", "noBreakHyphen": "\u2011", "softHyphen": "", "lastRenderedPageBreak": _RENDERED,
     "ptab": "\t",
@@ -53,7 +53,9 @@ def read_docx(path: Path, options: ParseOptions) -> ParsedFile:
     open_archive(path).close()
     package = Package.open(str(path))
     main = package.main_document_part
-    styles = _Styles(_related_root(main, RELATIONSHIP_TYPE.STYLES))
+    styles = WordStyles(
+        _related_root(main, RELATIONSHIP_TYPE.STYLES), _related_root(main, RELATIONSHIP_TYPE.THEME)
+    )
     numbering = Numbering(_related_root(main, RELATIONSHIP_TYPE.NUMBERING), styles.numbering())
     notes = _Notes(
         footnote=_related_root(main, RELATIONSHIP_TYPE.FOOTNOTES),
@@ -68,7 +70,7 @@ def read_docx(path: Path, options: ParseOptions) -> ParsedFile:
     walk.finish()
     for line in footers:
         walk.out.block(line, item=True)
-    return ParsedFile(markup_pages(walk.out.pages()), _metadata(package))
+    return ParsedFile(markup_pages(styles.runs.pages(walk.out.pages())), _metadata(package))
 
 
 def _metadata(package: Package) -> dict[str, str]:
@@ -98,84 +100,6 @@ def _related_root(part: Part, relationship: str) -> Element | None:
     return None
 
 
-def _is_on(parent: Element, tag: str) -> bool | None:
-    """Return a toggle property: None where it is not stated."""
-    child = parent.find(_W + tag) if parent is not None else None
-    return None if child is None else str(child.get(_VAL) or "1") not in ("0", "false", "off")
-
-
-def _outline_level(properties: Element) -> int | None:
-    """Return the stated outline level, counted from 1; 0 for body text, None where nothing is stated."""
-    stated_level = properties.find(_W + "outlineLvl") if properties is not None else None
-    value = "" if stated_level is None else str(stated_level.get(_VAL))
-    return None if not value.isdigit() else (int(value) + 1) % 10
-
-
-@dataclass
-class _Styles:
-    """What styles say about hiding, headings and numbering, through their chain of parents."""
-
-    root: Element
-    _by_id: dict[str, Element] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for style in self.root.findall(_W + "style") if self.root is not None else []:
-            self._by_id[str(style.get(_W + "styleId"))] = style
-
-    def _chain(self, style_id: str) -> Iterator[Element]:
-        seen: set[str] = set()
-        while style_id in self._by_id and style_id not in seen:
-            seen.add(style_id)
-            style = self._by_id[style_id]
-            yield style
-            based_on = style.find(_W + "basedOn")
-            style_id = "" if based_on is None else str(based_on.get(_VAL))
-
-    def hides(self, style_id: str) -> bool:
-        for style in self._chain(style_id):
-            hidden = _is_on(style.find(_W + "rPr"), "vanish")
-            if hidden is not None:
-                return hidden
-        return False
-
-    def breaks_before(self, style_id: str) -> bool:
-        for style in self._chain(style_id):
-            breaks = _is_on(style.find(_W + "pPr"), "pageBreakBefore")
-            if breaks is not None:
-                return breaks
-        return False
-
-    def heading_level(self, properties: Element, style_id: str) -> int:
-        """Return a heading's level: its own outline level, its style's, or by its style's name; else 0."""
-        own = _outline_level(properties)
-        if own is not None:
-            return own
-        for style in self._chain(style_id):
-            level = _outline_level(style.find(_W + "pPr"))
-            if level is not None:
-                return level
-            named = style.find(_W + "name")
-            name = "" if named is None else str(named.get(_VAL)).lower()
-            if found := _HEADING.fullmatch(name):
-                return int(found[1])
-            if name == "title":
-                return 1
-        return 0
-
-    def numbering(self) -> dict[str, tuple[str, int]]:
-        found = {}
-        for style_id in self._by_id:
-            for style in self._chain(style_id):
-                number = style.find(f"{_W}pPr/{_W}numPr")
-                if number is not None:
-                    identifier, level = number.find(_W + "numId"), number.find(_W + "ilvl")
-                    if identifier is not None:
-                        depth = 0 if level is None else int(level.get(_VAL))
-                        found[style_id] = (str(identifier.get(_VAL)), depth)
-                    break
-        return found
-
-
 def _visible(node: Element) -> Iterator[Element]:
     """Yield the children of ``node`` as in the final view: deletions gone, one branch of alternatives."""
     for child in node:
@@ -203,7 +127,7 @@ class _Walk:
     """One pass over a story (body, header, note), writing blocks in document order."""
 
     part: Part
-    styles: _Styles
+    styles: WordStyles
     numbering: Numbering
     notes: _Notes
     section_starts: dict[Element, str] = field(default_factory=dict)
@@ -211,6 +135,7 @@ class _Walk:
     _floating: list[str] = field(default_factory=list)
     _noted: list[str] = field(default_factory=list)
     _carried: str = ""
+    _style: str = ""
     _field_codes: list[str] = field(default_factory=list)
 
     def blocks(self, parent: Element) -> None:
@@ -241,13 +166,14 @@ class _Walk:
     def _paragraph(self, paragraph: Element) -> None:
         properties = paragraph.find(_W + "pPr")
         style = _style_of(properties)
+        self._style = style
         text = self._carried + self._inline(paragraph, self.styles.hides(style))
         self._carried = ""
         mark = properties.find(f"{_W}rPr") if properties is not None else None
         if mark is not None and (mark.find(_W + "del") is not None or mark.find(_W + "moveFrom") is not None):
             self._carried = text  # its end was deleted: it runs on into the next paragraph
             return
-        own = _is_on(properties, "pageBreakBefore")
+        own = is_on(properties, "pageBreakBefore")
         if (own if own is not None else self.styles.breaks_before(style)) and not self.out.at_top():
             self.out.page_break()
         label = self.numbering.label(properties, style)
@@ -305,23 +231,19 @@ class _Walk:
         text = self._inline(link, hidden)
         rel = self.part.rels.get(link.get(_R + "id")) if link.get(_R + "id") else None
         target = rel.target_ref if rel is not None and rel.is_external else ""
-        if not text.strip() or not target.startswith(("http", "mailto:")) or target.strip("/") in text:
-            return text
-        return (
-            f"{text} ({target.removeprefix('mailto:')})"
-            if target.removeprefix("mailto:") not in text
-            else text
-        )
+        return linked(text, target)
 
     def _run(self, run: Element, hidden: bool) -> str:
         properties = run.find(_W + "rPr")
-        vanished = _is_on(properties, "vanish")
+        named = properties.find(_W + "rStyle") if properties is not None else None
+        style = "" if named is None else str(named.get(_VAL))
+        vanished = is_on(properties, "vanish")
         if vanished is None:
-            style = properties.find(_W + "rStyle") if properties is not None else None
-            vanished = hidden or (style is not None and self.styles.hides(str(style.get(_VAL))))
-        return "".join(self._run_piece(child, vanished) for child in _visible(run))
+            vanished = hidden or self.styles.hides(style)
+        font = self.styles.font(properties, style, self._style)
+        return "".join(self._run_piece(child, vanished, font) for child in _visible(run))
 
-    def _run_piece(self, child: Element, hidden: bool) -> str:
+    def _run_piece(self, child: Element, hidden: bool, font: str) -> str:
         tag = child.tag.rpartition("}")[2]
         if tag in ("fldChar", "instrText"):
             self._field(child, tag)
@@ -331,11 +253,14 @@ class _Walk:
         if hidden or self._in_page_number():
             return ""
         if tag == "t":
-            return child.text or ""
+            return self.styles.runs.mark(child.text or "", font)
         if tag == "br":
             return _BREAK if child.get(_W + "type") == "page" else "\n"
         if tag == "sym":
             code = str(child.get(_W + "char") or "").upper()
+            drawn = self.styles.runs.mark(chr(int(code, 16)), str(child.get(_W + "font"))) if code else ""
+            if drawn >= _PRIVATE:
+                return drawn
             return _SYMBOLS.get(code, "" if code.startswith(("F0", "E")) or not code else chr(int(code, 16)))
         if tag in ("footnoteReference", "endnoteReference"):
             return self._note(tag.removesuffix("Reference"), str(child.get(_W + "id")))
@@ -440,14 +365,14 @@ def _style_of(properties: Element) -> str:
     return "" if style is None else str(style.get(_VAL))
 
 
-def _frames(main: Part, body: Element, styles: _Styles, settings_type: str) -> tuple[list[str], list[str]]:
+def _frames(main: Part, body: Element, styles: WordStyles, settings_type: str) -> tuple[list[str], list[str]]:
     """Return the lines of the headers and of the footers that are shown, each once a document."""
     settings = _related_root(main, settings_type)
-    even = _is_on(settings, "evenAndOddHeaders")
+    even = is_on(settings, "evenAndOddHeaders")
     headers: dict[str, None] = {}
     footers: dict[str, None] = {}
     for section in body.iter(_W + "sectPr"):
-        shown = {"default": True, "first": bool(_is_on(section, "titlePg")), "even": bool(even)}
+        shown = {"default": True, "first": bool(is_on(section, "titlePg")), "even": bool(even)}
         for reference in section:
             lines = {_W + "headerReference": headers, _W + "footerReference": footers}.get(reference.tag)
             if lines is None or not shown.get(str(reference.get(_W + "type")), False):
