@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from rag_platform.errors import ParseError
 from rag_platform.parsing import ocr
 from rag_platform.parsing.reading import ParsedFile, ParseOptions
+from rag_platform.parsing.routes import score
 from rag_platform.types import Page
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def _page(picture: Image, number: int, options: ParseOptions) -> Page:
         result.confidence,
         reason=f"picture of {size}; OCR with {result.languages}{found}",
         suspect=bool(result.text) and result.confidence < _LOW_CONFIDENCE,
+        score=score(result.text),
     )
 
 
