@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 
 from rag_platform.types import Region, RegionKind
 
-__all__ = ["PageWriter", "WrittenPage", "cell_text", "is_table", "linked", "markdown_table", "table_lines"]
+__all__ = [
+    "PageWriter",
+    "WrittenPage",
+    "cell_text",
+    "flat_lines",
+    "is_table",
+    "linked",
+    "markdown_table",
+    "table_lines",
+]
 
 _MAX_LEVEL = 9
 _WHITE = re.compile(r"[ \t\r\n\f\v]+")
@@ -62,9 +71,19 @@ def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], _row(["---"] * len(used)), *lines[1:]]
 
 
+def flat_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table that stands inside another one's cell: a line a row, without bars.
+
+    >>> flat_lines([["क", "ख"], ["", "ग"]])
+    ['क, ख;', 'ग']
+    """
+    lines = [", ".join(cell.replace(r"\|", "|") for cell in row if cell) for row in rows if any(row)]
+    return [f"{line};" for line in lines[:-1]] + lines[-1:]
+
+
 def is_table(lines: Sequence[str]) -> bool:
-    """Say whether ``table_lines`` made a table of its rows, not plain lines."""
-    return len(lines) > 1 and lines[1].startswith("| ---")
+    """Say whether ``table_lines`` made a table of its rows: not plain lines, and not a header alone."""
+    return len(lines) > 2 and lines[1].startswith("| ---")
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
@@ -100,8 +119,13 @@ class _Page:
 
 @dataclass
 class PageWriter:
-    """Collects blocks into pages: a blank line between paragraphs, one line break between list items."""
+    """Collects blocks into pages: a blank line between paragraphs, one line break between list items.
 
+    Attributes:
+        in_cell: What is written goes into a table's cell: tables in it come without bars.
+    """
+
+    in_cell: bool = False
     _pages: list[_Page] = field(default_factory=lambda: [_Page()])
     _opened: bool = False
     _in_list: bool = False
@@ -133,6 +157,9 @@ class PageWriter:
 
     def table(self, rows: Sequence[Sequence[str]]) -> None:
         """Add a table; one of a single column comes as plain lines."""
+        if self.in_cell:
+            self.block("\n".join(flat_lines(rows)))
+            return
         lines = table_lines(rows)
         self.block("\n".join(lines), kind="table" if is_table(lines) else None)
 

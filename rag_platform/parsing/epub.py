@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from rag_platform.parsing.blocks import WrittenPage
 from rag_platform.parsing.decode import decode, html_declared
 from rag_platform.parsing.html import html_page, parse_html
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+from rag_platform.types import Region
 
 if TYPE_CHECKING:
     from ebooklib.epub import EpubBook, EpubItem
@@ -32,7 +34,12 @@ def read_epub(path: Path, options: ParseOptions) -> ParsedFile:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to authors of ebooklib code, not about the book
         book = epub.read_epub(str(path), options={"ignore_ncx": True})
-    chapters = [page for item in _spine(book) if (page := _chapter(item)) is not None]
+    titles = _titles(book.toc)
+    chapters = [
+        _titled(page, titles.get(item.file_name, ""))
+        for item in _spine(book)
+        if (page := _chapter(item)) is not None
+    ]
     if not chapters:
         raise ParseError("the book's spine names no readable chapter")
     names: dict[str, str] = {}
@@ -40,6 +47,30 @@ def read_epub(path: Path, options: ParseOptions) -> ParsedFile:
         values = [str(value) for value, _ in book.get_metadata("DC", name) if value]
         names["author" if name == "creator" else name] = ", ".join(values)
     return ParsedFile(markup_pages(chapters, "chapter"), stated(**names))
+
+
+def _titles(contents: object) -> dict[str, str]:
+    """Return the title that the table of contents gives each file: that of its first entry."""
+    titles: dict[str, str] = {}
+    for entry in contents if isinstance(contents, list | tuple) else ():
+        if isinstance(entry, list | tuple):
+            for name, title in _titles(entry).items():
+                titles.setdefault(name, title)
+            continue
+        href, title = getattr(entry, "href", None), " ".join(str(getattr(entry, "title", "")).split())
+        if href and title:
+            titles.setdefault(str(href).split("#")[0], title)
+    return titles
+
+
+def _titled(page: WrittenPage, title: str) -> WrittenPage:
+    """Return a chapter below the title that only the table of contents gives it."""
+    has_heading = any(region.kind == "heading" for region in page.regions)
+    if has_heading or not title or not page.text.strip() or title in " ".join(page.text.split()):
+        return page
+    first = Region(0, len(title), "heading", 1)
+    moved = [replace(r, start=r.start + len(title) + 2, end=r.end + len(title) + 2) for r in page.regions]
+    return replace(page, text=f"{title}\n\n{page.text}", regions=(first, *moved))
 
 
 def _refuse_encrypted(path: Path) -> None:

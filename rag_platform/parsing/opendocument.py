@@ -222,9 +222,9 @@ class _Walk:
             elif not self._hidden_section(child):
                 self.blocks(child)
 
-    def lines(self, parent: Element) -> list[str]:
+    def lines(self, parent: Element, *, in_cell: bool = False) -> list[str]:
         """Return the text below ``parent`` as lines, for cells, notes, frames and headers."""
-        inner = _Walk(self.styles, n_notes=self.n_notes)
+        inner = _Walk(self.styles, PageWriter(in_cell=in_cell), self.n_notes)
         inner.blocks(parent)
         return [line for line in "\n".join(inner.out.texts()).split("\n") if line.strip()]
 
@@ -342,6 +342,8 @@ class _Walk:
                 label = ""
             elif _name(child) == (_TEXT, "soft-page-break"):
                 self.out.page_break()
+            elif _name(child) == (_TABLE, "table"):
+                self.out.table(list(self._rows(child)))
 
     def _item_label(self, item: Element, style: str, depth: int) -> str:
         level = self.styles.lists.get(style, {}).get(depth)
@@ -394,7 +396,7 @@ class _Walk:
                         continue
                     covered = _name(cell)[1] == "covered-table-cell"
                     repeat = min(_MAX_REPEAT, int(_attribute(cell, _TABLE, "number-columns-repeated") or 1))
-                    cells.extend(["" if covered else cell_text(self.lines(cell))] * repeat)
+                    cells.extend(["" if covered else cell_text(self.lines(cell, in_cell=True))] * repeat)
                 yield cells
             elif name[0] == _TABLE and name[1] in ("table-header-rows", "table-rows", "table-row-group"):
                 yield from self._rows(child)

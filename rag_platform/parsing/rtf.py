@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_platform.errors import ParseError
-from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text
+from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text, linked
 from rag_platform.parsing.legacy_runs import LegacyRuns
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.text.legacy_fonts import family
@@ -24,6 +24,8 @@ _PAGE, _CELL, _ROW, _TABLE = "\x0c", "\x1f", "\x1e", "\x1d"
 _NOTE, _HEADER, _FOOTER, _END = "\x11", "\x12", "\x13", "\x14"
 _FONT, _NO_FONT = "\x16", "\x17"
 """Before the letter of a legacy font that begins, and where its text ends."""
+_LINK, _TARGET, _LINK_END = "\x18", "\x19", "\x1a"
+"""Around a link's text and its target."""
 _OUTLINE = "\x15"
 """Before the digit of a heading's outline level, from 0."""
 _TOKEN = re.compile(
@@ -54,6 +56,9 @@ _HEADING = re.compile(f"{_OUTLINE}([0-8])")
 _MARKED = re.compile(f"{_OUTLINE}[0-8]?")
 _FONT_MARK = re.compile(f"({_FONT}.|{_NO_FONT})")
 _FIRST_LETTER, _MAX_FONTS = 0x41, 26
+_HYPERLINK = re.compile(r"""\s*HYPERLINK\s+"?([^"\s]+)""")
+_LINKED = re.compile(f"{_LINK}([^{_LINK}{_TARGET}]*){_TARGET}([^{_LINK_END}]*){_LINK_END}")
+_MAX_FIELD_CODE = 2_000
 _INFO = re.compile(r"\{\\(title|author|subject|keywords|company|doccomm) ((?:[^{}]|\\[{}])*)\}")
 
 
@@ -94,6 +99,7 @@ def _decoded(rtf: str) -> str:
 @dataclass
 class _Group:
     hidden: bool = False
+    link: str = ""
     font: int | None = None
     closing: str = ""
     dropped: bool = False
@@ -164,12 +170,26 @@ class _Rewriter:
         elif word == "outlinelevel" and (token[3] or "") in tuple("012345678"):
             self._written = None
             self.out.append(_escaped(_NO_FONT) + _escaped(_OUTLINE) + _escaped(str(token[3])))
+        elif word == "fldinst":
+            self._begin_link(at)
+            self.out.append(token[0])
+        elif word == "fldrslt" and len(self.stack) > 1 and self.stack[-2].link:
+            self.stack[-1].closing = "".join(map(_escaped, f"{_TARGET}{self.stack[-2].link}{_LINK_END}"))
+            self._written = None
+            self.out.append(token[0] + " " + _escaped(_NO_FONT) + _escaped(_LINK))
         elif word in _KEPT:
             self.out.append(_KEPT[word])
         elif word in _MARKS:
             self.out.append(_escaped(_MARKS[word]))
         else:
             self.out.append(token[0])
+
+    def _begin_link(self, at: int) -> None:
+        """Note the target of a field that is a link, for the text that follows it."""
+        code = re.sub(r"[{}]|\\[a-z]+-?\d* ?", " ", self.source[at : at + _MAX_FIELD_CODE])
+        target = _HYPERLINK.match(code)
+        for group in self.stack[-2:]:
+            group.link = target[1] if target and target[1].isascii() else ""
 
     def _switch_font(self) -> None:
         """Mark where text in a legacy font begins and ends."""
@@ -242,6 +262,7 @@ def _escaped(mark: str) -> str:
 
 def _pages(text: str) -> list[WrittenPage]:
     """Turn decoded text with marks into pages: stories sorted out, rows joined to tables."""
+    text = _LINKED.sub(lambda found: linked(found[1], found[2]), text)
     text, headers = _stories(text, _HEADER)
     text, footers = _stories(text, _FOOTER)
     out = PageWriter()

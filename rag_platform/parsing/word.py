@@ -10,6 +10,7 @@ notes and content controls, so the tree itself is walked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -38,6 +39,11 @@ _BREAK, _RENDERED = "\x0c", "\x0e"
 """Page breaks inside a paragraph's text while it is built: set by the author, recorded by the layout."""
 _REMOVED = frozenset({_W + "del", _W + "moveFrom", _W + "delText", _W + "rPr", _W + "pPr"})
 _SYMBOLS = {"F0A8": "☐", "F06F": "☐", "F0FE": "☑", "F0FD": "☒", "F0FC": "✓", "F0B7": "•", "F0A7": "•"}
+_LINK, _TARGET, _LINK_END = "\x01", "\x02", "\x03"
+"""Around the text of a link that a field makes, and its target, while a paragraph is built."""
+_LINKED = re.compile(f"{_LINK}([^{_LINK}{_TARGET}]*){_TARGET}([^{_LINK_END}]*){_LINK_END}")
+_NO_MARKS = dict.fromkeys(map(ord, (_LINK, _TARGET, _LINK_END)))
+_HYPERLINK = re.compile(r"""\s*HYPERLINK\s+"?([^"\s]+)""", re.I)
 _PRIVATE = "\U000f0000"
 _CHARACTERS = {
     "tab": "\t", "cr": "\n", "noBreakHyphen": "\u2011", "softHyphen": "", "lastRenderedPageBreak": _RENDERED,
@@ -145,7 +151,7 @@ class _Walk:
                 self._paragraph(child)
             elif child.tag == _W + "tbl":
                 self._table(child)
-            elif child.tag in (_W + "sectPr", _W + "sdtPr", _W + "sdtEndPr"):
+            elif child.tag in (_W + "sectPr", _W + "sdtPr", _W + "sdtEndPr") or _is_prompt(child):
                 continue
             else:
                 self.blocks(child)
@@ -155,9 +161,10 @@ class _Walk:
         self.out.block(self._carried)
         self._carried = ""
 
-    def lines(self, parent: Element) -> list[str]:
+    def lines(self, parent: Element, *, in_cell: bool = False) -> list[str]:
         """Return the text below ``parent`` as lines, for cells, notes, text boxes and headers."""
-        inner = _Walk(self.part, self.styles, self.numbering, self.notes)
+        out = PageWriter(in_cell=in_cell)
+        inner = _Walk(self.part, self.styles, self.numbering, self.notes, out=out)
         inner.blocks(parent)
         inner.finish()
         text = "\n".join(inner.out.texts())
@@ -167,7 +174,8 @@ class _Walk:
         properties = paragraph.find(_W + "pPr")
         style = _style_of(properties)
         self._style = style
-        text = self._carried + self._inline(paragraph, self.styles.hides(style))
+        text = self._inline(paragraph, self.styles.hides(style))
+        text = self._carried + _LINKED.sub(lambda m: linked(m[1], m[2]), text).translate(_NO_MARKS)
         self._carried = ""
         mark = properties.find(f"{_W}rPr") if properties is not None else None
         if mark is not None and (mark.find(_W + "del") is not None or mark.find(_W + "moveFrom") is not None):
@@ -223,7 +231,9 @@ class _Walk:
                 parts.append(self._link(child, hidden))
             elif tag == "t" and child.tag.startswith(_M):
                 parts.append(child.text or "")
-            elif tag not in ("sdtPr", "sdtEndPr"):
+            elif tag == "fldSimple":
+                parts.append(self._simple_field(child, hidden))
+            elif tag not in ("sdtPr", "sdtEndPr") and not _is_prompt(child):
                 parts.append(self._inline(child, hidden))
         return "".join(parts)
 
@@ -232,6 +242,14 @@ class _Walk:
         rel = self.part.rels.get(link.get(_R + "id")) if link.get(_R + "id") else None
         target = rel.target_ref if rel is not None and rel.is_external else ""
         return linked(text, target)
+
+    def _simple_field(self, field_: Element, hidden: bool) -> str:
+        code = str(field_.get(_W + "instr") or "")
+        if _is_page_number(code):
+            return ""
+        text = self._inline(field_, hidden)
+        target = _HYPERLINK.match(code)
+        return linked(text, target[1]) if target else text
 
     def _run(self, run: Element, hidden: bool) -> str:
         properties = run.find(_W + "rPr")
@@ -246,8 +264,7 @@ class _Walk:
     def _run_piece(self, child: Element, hidden: bool, font: str) -> str:
         tag = child.tag.rpartition("}")[2]
         if tag in ("fldChar", "instrText"):
-            self._field(child, tag)
-            return ""
+            return self._field(child, tag)
         if tag == "lastRenderedPageBreak":
             return _RENDERED
         if hidden or self._in_page_number():
@@ -269,22 +286,24 @@ class _Walk:
             return ""
         return _CHARACTERS.get(tag, "")
 
-    def _field(self, child: Element, tag: str) -> None:
-        """Follow complex fields, so that page numbers (which belong to no page's text) can be left out."""
+    def _field(self, child: Element, tag: str) -> str:
+        """Follow complex fields: page numbers, which are no page's text, are left out; links are marked."""
         if tag == "instrText":
             if self._field_codes:
                 self._field_codes[-1] += child.text or ""
-            return
+            return ""
         kind = child.get(_W + "fldCharType")
         if kind == "begin":
             self._field_codes.append("")
+        elif kind == "separate" and self._field_codes:
+            return _LINK if _HYPERLINK.match(self._field_codes[-1]) else ""
         elif kind == "end" and self._field_codes:
-            self._field_codes.pop()
+            target = _HYPERLINK.match(self._field_codes.pop())
+            return f"{_TARGET}{target[1]}{_LINK_END}" if target else ""
+        return ""
 
     def _in_page_number(self) -> bool:
-        return any(
-            code.split()[:1] in (["PAGE"], ["NUMPAGES"], ["SECTIONPAGES"]) for code in self._field_codes
-        )
+        return any(map(_is_page_number, self._field_codes))
 
     def _note(self, kind: str, identifier: str) -> str:
         root = self.notes.footnote if kind == "footnote" else self.notes.endnote
@@ -312,16 +331,25 @@ class _Walk:
     def _table(self, table: Element) -> None:
         rows: list[list[str]] = []
         for row in _rows(table):
-            cells: list[str] = []
+            cells = [""] * _skipped_columns(row)
             for cell in _cells(row):
                 properties = cell.find(_W + "tcPr")
                 span = properties.find(_W + "gridSpan") if properties is not None else None
                 merge = properties.find(_W + "vMerge") if properties is not None else None
                 continued = merge is not None and merge.get(_VAL) != "restart"
-                cells.append("" if continued else cell_text(self.lines(cell)))
+                cells.append("" if continued else cell_text(self.lines(cell, in_cell=True)))
                 cells.extend([""] * (min(63, int(span.get(_VAL))) - 1 if span is not None else 0))
             rows.append(cells)
         self.out.table(rows)
+
+
+def _is_page_number(code: str) -> bool:
+    return code.split()[:1] in (["PAGE"], ["NUMPAGES"], ["SECTIONPAGES"])
+
+
+def _is_prompt(node: Element) -> bool:
+    """Say whether a content control still shows its prompt ("Click here to enter text")."""
+    return node.tag == _W + "sdt" and bool(is_on(node.find(_W + "sdtPr"), "showingPlcHdr"))
 
 
 def _within(node: Element) -> Iterator[Element]:
@@ -340,6 +368,12 @@ def _rows(table: Element) -> Iterator[Element]:
                 yield child
         elif child.tag not in (_W + "tblPr", _W + "tblGrid", _W + "sdtPr"):
             yield from _rows(child)
+
+
+def _skipped_columns(row: Element) -> int:
+    """Return how many columns of the grid stand empty before a row's first cell."""
+    skipped = row.find(f"{_W}trPr/{_W}gridBefore")
+    return 0 if skipped is None else min(63, int(skipped.get(_VAL) or 0))
 
 
 def _cells(row: Element) -> Iterator[Element]:

@@ -75,6 +75,29 @@ class Numbering:
                 if over.find(_W + "startOverride") is not None
             }
             self._overrides[number_id] = starts
+            self._redefine(num, number_id)
+        self._follow_links()
+
+    def _redefine(self, num: Element, number_id: str) -> None:
+        """Give a list whose levels are overridden a definition of its own."""
+        own = {
+            _integer(over.get(_W + "ilvl"), 0): _level(lvl)
+            for over in num.findall(_W + "lvlOverride")
+            if (lvl := over.find(_W + "lvl")) is not None
+        }
+        if own:
+            abstract = self._abstract_of[number_id]
+            self._abstract_of[number_id] = f"{abstract}/{number_id}"
+            self._levels[f"{abstract}/{number_id}"] = {**self._levels.get(abstract, {}), **own}
+
+    def _follow_links(self) -> None:
+        """Let definitions that only name a list style take that style's levels."""
+        for abstract in self.root.findall(_W + "abstractNum"):
+            style = _value(abstract, "numStyleLink")
+            number_id, _ = self.style_numbering.get(style, ("", 0))
+            source = self._levels.get(self._abstract_of.get(number_id, ""))
+            if style and source:
+                self._levels[str(abstract.get(_W + "abstractNumId"))] = source
 
     def label(self, properties: Element, style: str) -> str:
         """Count a paragraph and return its label with the space after it, or nothing.

@@ -85,3 +85,26 @@ def test_a_book_without_chapters_or_without_its_package_is_a_parse_error(write: 
         read(book(write("a.epub", b""), {"one": "<p>पाठ</p>"}, ""))
     with pytest.raises(ParseError):
         read(pack(write("b.epub", b""), {"mimetype": "application/epub+zip"}))
+
+
+def test_titles_that_only_the_table_of_contents_gives(write: Write, read: Read) -> None:
+    nav = (
+        '<nav xmlns:epub="http://www.idpf.org/2007/ops" epub:type="toc"><ol>'
+        '<li><a href="one.xhtml">अध्याय एक</a><ol><li><a href="one.xhtml#b">भित्री</a></li></ol></li>'
+        '<li><a href="two.xhtml#top">अध्याय दुई</a></li><li><a href="three.xhtml">अध्याय तीन</a></li></ol></nav>'
+    )
+    chapters = {
+        "nav": nav,
+        "one": "<p>हिउँ पर्‍यो।</p>",
+        "two": "<h2>दोस्रो यात्रा</h2><p>बाटो</p>",
+        "three": "<p><b>अध्याय तीन</b></p><p>घर</p>",
+    }
+    document = read(book(write("k.epub", b""), chapters, "nav one two three"))
+
+    assert [page.text for page in document.pages] == [
+        "अध्याय एक\n\nहिउँ पर्‍यो।",
+        "दोस्रो यात्रा\n\nबाटो",
+        "अध्याय तीन\n\nघर",
+    ]
+    (region,) = document.pages[0].regions
+    assert (region.kind, document.pages[0].text[region.start : region.end]) == ("heading", "अध्याय एक")

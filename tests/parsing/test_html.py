@@ -81,3 +81,36 @@ def test_deep_nesting_is_read(write: Write, read: Read) -> None:
 )
 def test_encodings(write: Write, read: Read, encoding: str, markup: str) -> None:
     assert read(write("a.html", markup.encode(encoding))).text == "Café – € 5"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<div id="cookie-banner">यो साइटले कुकी प्रयोग गर्छ</div>',
+        '<div class="x gdpr-consent">स्वीकार गर्नुहोस्</div>',
+        '<div class="navbar"><a href="/">गृहपृष्ठ</a></div><ul class="breadcrumb"><li>गृह</ul>',
+        "<dialog>सूचना</dialog><span aria-hidden=true>★</span>",
+    ],
+)
+def test_menus_and_cookie_bars_are_left_out(write: Write, read: Read, markup: str) -> None:
+    page = f'<meta charset=utf-8>{markup}<p class="menu-price">मूल्य सूची</p>'
+    assert read(write("a.html", page)).text == "मूल्य सूची"
+
+
+def test_links_outside_keep_their_target(write: Write, read: Read) -> None:
+    page = (
+        "<meta charset=utf-8><p>यो <a href='https://example.org/form'>फाराम </a>भर्नुहोस्, "
+        "<a href='/x'>यहाँ</a> वा <a href=mailto:a@example.org>a@example.org</a>।</p>"
+        "<table><tr><th>क<th>ख<tr><td>ग<td>"
+        "<a href=https://example.org/>साइट</a></table>"
+    )
+    assert read(write("a.html", page)).text == (
+        "यो फाराम (https://example.org/form) भर्नुहोस्, यहाँ वा a@example.org।\n\n"
+        "| क | ख |\n| --- | --- |\n| ग | साइट (https://example.org/) |"
+    )
+
+
+def test_a_table_inside_a_table_of_data(write: Write, read: Read) -> None:
+    inner = "<table><tr><td>क<td>ख<tr><td>ग<td>घ</table>"
+    page = f"<meta charset=utf-8><table><tr><th>सेवा<th>विवरण<tr><td>दर्ता<td>{inner}</table>"
+    assert read(write("a.html", page)).text == ("| सेवा | विवरण |\n| --- | --- |\n| दर्ता | क, ख; ग, घ |")

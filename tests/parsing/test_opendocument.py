@@ -134,3 +134,24 @@ def test_encrypted_and_broken_files(odt: Odt, read: Read, write: Write) -> None:
         read(locked)
     with pytest.raises(ParseError):
         read(odt("<text:p>"))
+
+
+def test_a_table_inside_a_cell_or_a_list_item(odt: Odt, read: Read) -> None:
+    def table(*rows: tuple[str, str]) -> str:
+        cells = "".join(
+            "<table:table-row>"
+            + "".join(f"<table:table-cell>{cell}</table:table-cell>" for cell in row)
+            + "</table:table-row>"
+            for row in rows
+        )
+        return f"<table:table>{cells}</table:table>"
+
+    def p(text: str) -> str:
+        return f"<text:p>{text}</text:p>"
+
+    inner = table((p("क"), p("ख")), (p("ग"), p("घ")))
+    item = f"<text:list><text:list-item>{p('बुँदा')}{inner}</text:list-item></text:list>"
+    assert read(odt(table((p("सेवा"), p("विवरण")), (p("दर्ता"), inner)) + item)).text == (
+        "| सेवा | विवरण |\n| --- | --- |\n| दर्ता | क, ख; ग, घ |\n\n"
+        "- बुँदा\n\n| क | ख |\n| --- | --- |\n| ग | घ |"
+    )

@@ -84,3 +84,20 @@ def test_a_truncated_file_is_refused(write: Write, read: Read) -> None:
 def test_bytes_outside_the_code_page_are_refused(write: Write, read: Read) -> None:
     with pytest.raises(ParseError, match="code page"):
         read(write("a.rtf", rtf(r"bad \'81\'8d byte")))
+
+
+def test_links_keep_their_target(write: Write, read: Read) -> None:
+    text = (
+        r'{\rtf1\ansi See {\field{\*\fldinst{\rtlch HYPERLINK "https://example.org/form" }}'
+        r"{\fldrslt{\ul the form}}} and {\field{\*\fldinst PAGE}{\fldrslt 7}}.\par}"
+    )
+    assert read(write("a.rtf", text)).text == "See the form (https://example.org/form) and 7."
+
+
+def test_rows_without_their_own_definition_and_tables_in_cells(write: Write, read: Read) -> None:
+    text = (
+        r"{\rtf1\ansi before\par\trowd\cellx1\cellx2\pard\intbl x\cell\pard\intbl\itap2 a\nestcell b\nestcell"
+        r"{\*\nesttableprops\trowd\nestrow}{\nonesttables\par}\pard\intbl y\cell\row"
+        r" 1\cell 2\cell\row\pard after\par}"
+    )
+    assert read(write("a.rtf", text)).text == ("before\n\n| x | a b y |\n| --- | --- |\n| 1 | 2 |\n\nafter")

@@ -132,3 +132,16 @@ def test_a_missing_part_is_a_parse_error(save: Save, read: Read, write: Write) -
 
     with pytest.raises(ParseError):
         read(target)
+
+
+def test_links_on_slides_keep_their_target(write: Write, read: Read) -> None:
+    from pptx import Presentation
+
+    made = Presentation()
+    slide = made.slides.add_slide(made.slide_layouts[1])
+    run = slide.placeholders[1].text_frame.paragraphs[0].add_run()
+    run.text = "फाराम"
+    run.hyperlink.address = "https://example.org/form"
+    path = write("a.pptx", b"")
+    made.save(str(path))
+    assert read(path).text == "फाराम (https://example.org/form)"

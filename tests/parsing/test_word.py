@@ -271,3 +271,69 @@ def test_truncated_and_encrypted_files(word: Word, read: Read, write: Write) -> 
     compound = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "EncryptedPackage".encode("utf-16-le")
     with pytest.raises(EncryptedFile, match="password"):
         read(write("locked.docx", compound))
+
+
+def test_a_table_inside_a_cell_comes_without_bars(word: Word, read: Read) -> None:
+    inner = f"<w:tbl><w:tr>{tc('क')}{tc('ख')}</w:tr><w:tr>{tc('ग')}{tc('घ | ङ')}</w:tr></w:tbl>"
+    rows = f"<w:tr>{tc('सेवा')}{tc('विवरण')}</w:tr><w:tr>{tc('दर्ता')}<w:tc>{inner}{p('')}</w:tc></w:tr>"
+    assert read(word(f"<w:tbl>{rows}</w:tbl>")).text == (
+        "| सेवा | विवरण |\n| --- | --- |\n| दर्ता | क, ख; ग, घ \\| ङ |"
+    )
+
+
+def test_rows_that_begin_further_right_keep_their_columns(word: Word, read: Read) -> None:
+    rows = (
+        f"<w:tr>{tc('क')}{tc('ख')}{tc('ग')}</w:tr>"
+        f'<w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr>{tc("घ")}{tc("ङ")}</w:tr>'
+    )
+    assert read(word(f"<w:tbl>{rows}</w:tbl>")).text == "| क | ख | ग |\n| --- | --- | --- |\n|  | घ | ङ |"
+
+
+def test_prompts_of_unfilled_content_controls_are_no_text(word: Word, read: Read) -> None:
+    prompt = "<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>{}</w:sdtContent></w:sdt>"
+    run = "<w:r><w:t>यहाँ क्लिक गर्नुहोस्</w:t></w:r>"
+    body = f"<w:p><w:r><w:t>नाम:</w:t></w:r>{prompt.format(run)}</w:p>" + prompt.format(p("यहाँ लेख्नुहोस्"))
+    assert read(word(body)).text == "नाम:"
+
+
+def field(code: str, text: str) -> str:
+    return (
+        "<w:r><w:fldChar w:fldCharType='begin'/></w:r>"
+        f"<w:r><w:instrText> {code} </w:instrText></w:r><w:r><w:fldChar w:fldCharType='separate'/></w:r>"
+        f"<w:r><w:t>{text}</w:t></w:r><w:r><w:fldChar w:fldCharType='end'/></w:r>"
+    )
+
+
+def test_fields_that_are_links_keep_their_target_and_page_numbers_go(word: Word, read: Read) -> None:
+    link = 'HYPERLINK "https://example.org/form"'
+    body = (
+        f"<w:p>{field(link, 'फाराम')}<w:r><w:t xml:space='preserve'> भर्नुहोस् </w:t></w:r>"
+        f"{field('PAGE', '७')}</w:p>"
+        "<w:p><w:fldSimple w:instr=' PAGE '><w:r><w:t>७</w:t></w:r></w:fldSimple>"
+        "<w:fldSimple w:instr=' HYPERLINK &quot;https://example.org&quot; '>"
+        "<w:r><w:t>साइट</w:t></w:r></w:fldSimple></w:p>"
+    )
+    assert read(word(body)).text == "फाराम (https://example.org/form) भर्नुहोस्\n\nसाइट (https://example.org)"
+
+
+def test_lists_may_redefine_levels_or_take_those_of_a_list_style(word: Word, read: Read) -> None:
+    numbering = (
+        '<w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/>'
+        '<w:lvlText w:val="%1."/></w:lvl></w:abstractNum>'
+        '<w:abstractNum w:abstractNumId="1"><w:numStyleLink w:val="Clauses"/></w:abstractNum>'
+        '<w:abstractNum w:abstractNumId="2"><w:styleLink w:val="Clauses"/><w:lvl w:ilvl="0">'
+        '<w:numFmt w:val="hindiConsonants"/><w:lvlText w:val="(%1)"/></w:lvl></w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+        '<w:num w:numId="2"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:lvl w:ilvl="0">'
+        '<w:start w:val="3"/><w:numFmt w:val="hindiNumbers"/><w:lvlText w:val="दफा %1"/></w:lvl>'
+        '</w:lvlOverride></w:num><w:num w:numId="3"><w:abstractNumId w:val="1"/></w:num>'
+        '<w:num w:numId="4"><w:abstractNumId w:val="2"/></w:num>'
+    )
+    styles = (
+        '<w:style w:type="numbering" w:styleId="Clauses"><w:pPr><w:numPr><w:numId w:val="4"/></w:numPr>'
+        "</w:pPr></w:style>"
+    )
+    body = numbered("एक", 1) + numbered("तीन", 2) + numbered("चार", 2) + numbered("पहिलो", 3)
+    assert read(word(body, numbering=numbering, styles=styles)).text == (
+        "1. एक\nदफा ३ तीन\nदफा ४ चार\n(क) पहिलो"
+    )
