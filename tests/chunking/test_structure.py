@@ -101,6 +101,16 @@ def test_clauses_are_called_what_the_document_calls_them() -> None:
     assert path_at(text, "जे लेखिए") == "भाग १ > धारा ३: भाषा > उपधारा (२)"
 
 
+def test_numbers_on_a_line_of_their_own() -> None:
+    text = (
+        "मुलुकी देवानी ऐन\n१९.\n\nविशेष व्यवस्था : (१) महिलालाई विशेष व्यवस्था हुनेछ ।\n२०. हक : (१) हक हुनेछ ।\n२१.\n\n"
+        "उपचार : उपचार पाइनेछ ।\n४५\n२२.\n\nबमोजिम हुने छ : भनिएको छ ।"
+    )
+    assert path_at(text, "महिलालाई") == "दफा १९: विशेष व्यवस्था > उपदफा (१)"
+    assert path_at(text, "पाइनेछ") == "दफा २१: उपचार"
+    assert path_at(text, "भनिएको") == "दफा २१: उपचार"
+
+
 def test_english_acts() -> None:
     text = (
         "The Drinking Water Act, 2024\nCHAPTER II\n1. Short title: (1) This Act is the Drinking Water Act.\n"
