@@ -391,7 +391,9 @@ class Catalog:
             db.execute("PRAGMA synchronous = NORMAL")
             db.executescript(_SCHEMA)
         except sqlite3.Error as error:
-            raise StorageError(f"cannot open the catalog {self.path}: {error}; check RAG_HOME") from error
+            raise StorageError(
+                f"cannot open the catalog {self.path}: {error}; check RAG_HOME, its permissions and free space"
+            ) from error
         weakref.finalize(self, db.close)
         return db
 

@@ -88,8 +88,7 @@ class Inbox:
         Raises:
             StorageError: The inbox itself is missing: that is a fault, not thousands of deletions.
         """
-        if not self.root.is_dir():
-            raise StorageError(f"the inbox {self.root} is missing; create it, or mount it again, then repeat")
+        self._must_exist()
         unreadable: list[Path] = []
         found: dict[tuple[str, str], InboxFile] = {}
         for path in self._walk(self.root, unreadable):
@@ -112,8 +111,9 @@ class Inbox:
         and ``b/y.txt``. A file already inside the inbox, or there with equal bytes, is not copied.
 
         Raises:
-            StorageError: An argument does not exist or cannot be read, or the copy fails.
+            StorageError: An argument does not exist or cannot be read, the copy fails, the inbox is missing.
         """
+        self._must_exist()  # made anew here, it would look as if all that it held had been deleted
         files = [file for path in paths for file in self._files(path)]
         base = self._common_parent(paths)
         sources: dict[str, None] = {}
@@ -133,6 +133,10 @@ class Inbox:
         path = self.path(collection, source)
         with storage_errors("remove", path):
             path.unlink(missing_ok=True)
+
+    def _must_exist(self) -> None:
+        if not self.root.is_dir():
+            raise StorageError(f"the inbox {self.root} is missing; create it, or mount it again, then repeat")
 
     def _owner(self, path: Path, collections: set[str]) -> tuple[str, str]:
         relative = path.relative_to(self.root)

@@ -125,6 +125,16 @@ def test_a_missing_inbox_is_a_fault_not_a_mass_deletion(catalog: Catalog, inbox:
     assert [entry.source for entry in catalog.entries()] == ["a.txt"]
 
 
+def test_adding_to_a_missing_inbox_is_refused_not_a_deletion_of_the_rest(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    (tmp_path / "सूचना.txt").write_text("करको सूचना")
+    inbox.root.rmdir()
+    with pytest.raises(StorageError, match="mount it again"):
+        inbox.add([tmp_path / "सूचना.txt"], "nepali_docs")
+    assert not inbox.root.exists()
+
+
 def test_a_name_that_is_no_utf8_is_ingested_under_an_escaped_one(
     catalog: Catalog, inbox: Inbox, tmp_path: Path
 ) -> None:
