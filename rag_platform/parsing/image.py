@@ -6,7 +6,6 @@ before they are unpacked. How a picture is read is ``ocr``'s business.
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,16 +105,15 @@ def _page(picture: Image, number: int, options: ParseOptions) -> Page:
             number, "", "ocr", confidence=0.0, reason=f"picture of {size}; OCR is switched off", suspect=True
         )
     try:
-        result = _read(grey, options)
+        result = ocr.read_picture(grey, options)
     except ocr.OcrTimeout as error:
         return Page(number, "", "ocr", confidence=0.0, reason=f"picture of {size}; {error}", suspect=True)
-    found = "" if result.text else " found no text"
     return Page(
         number,
         result.text,
         "ocr",
         result.confidence,
-        reason=f"picture of {size}; OCR with {result.languages}{found}",
+        reason=f"picture of {size}; {result.how}",
         suspect=bool(result.text) and result.confidence < _LOW_CONFIDENCE,
         score=score(result.text),
     )
@@ -166,10 +164,3 @@ def _has_ink(picture: Image) -> bool:
     paper = shades.index(max(shades))
     inked = sum(n for shade, n in enumerate(shades) if abs(shade - paper) > _INK_CONTRAST)
     return inked > _MIN_INK * sum(shades)
-
-
-def _read(picture: Image, options: ParseOptions) -> ocr.OcrResult:
-    with tempfile.TemporaryDirectory(prefix="rag-ocr-") as folder:
-        file = Path(folder) / "page.pgm"  # uncompressed: Tesseract reads it faster than a PNG is packed
-        picture.save(file, format="PPM")
-        return ocr.read_picture(file, options.languages, options.ocr_timeout_s)

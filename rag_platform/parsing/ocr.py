@@ -1,263 +1,230 @@
-"""Pictures of pages to text with Tesseract: which languages, how often, and words put back into lines.
+"""Pictures of pages to text with Tesseract: straightened, turned upright, in the languages that are on them.
 
-No PDF here: a page comes as a grey picture file.
+Which languages, where none are set, was measured on six scanned pages of a Nepali law, a circular and 18
+rendered pages of five fonts: ``nep`` reads Nepali best and fastest but takes English for Devanagari debris;
+``nep+eng`` reads English well but takes one Nepali word in some hundred for a Latin one. So a page is read
+with ``nep``, and only the words that it doubts are cut out and read once more with ``nep+eng``; of those the
+real Latin words are taken. A page whose lines look Latin is read the other way round. Figures stand in
+``docs/benchmarks.md``.
 
-Which languages, where none are set (character error; mean of six scanned pages of a Nepali law, a circular
-with an English line, the worst of eleven rendered pages with 0 to 100 % English): ``nep`` 0.012, 0.072,
-0.88; ``Devanagari`` 0.017, 0.032, 0.13; ``nep+eng`` 0.017, 0.026, 0.017. So every page is read with
-``nep+eng``. Its weakness is Nepali words taken for Latin ones (मिति as "fafa"), which have a low confidence:
-up to 80, true ones nearly always 86 and more. Only where they occur the page is read once more with ``nep``
-and the real Latin words are put in: 0.011, 0.026, 0.007.
+No file format here: a page comes as a grey picture.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
-from functools import lru_cache
-from pathlib import Path
-from types import ModuleType
-from typing import cast
+from statistics import median
+from typing import TYPE_CHECKING
 
 import regex
 
-from rag_platform.errors import MissingDependency, ParseError
+from rag_platform.parsing import orientation
 from rag_platform.parsing.layout import Line, paragraphs, with_labels
+from rag_platform.parsing.reading import ParseOptions
+from rag_platform.parsing.readings import (
+    doubtful_stretches,
+    in_lines,
+    mean_confidence,
+    with_latin,
+    without_echoes,
+)
+from rag_platform.parsing.tesseract import DPI, OcrTimeout, Tesseract, Word, require_languages
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 __all__ = ["DPI", "OcrResult", "OcrTimeout", "Word", "read_picture", "require_languages"]
 
-DPI = 300
-_BOTH, _NEPALI, _ENGLISH = "nep+eng", "nep", "eng"
-_PACKAGES = {"Devanagari": "tesseract-ocr-script-deva", "Latin": "tesseract-ocr-script-latn"}
-_SURE = 85.0
-"""Confidence from which a Latin word on a Nepali page is believed."""
-_MAINLY, _HARDLY = 0.5, 0.05
+_BOTH, _NEPALI = "nep+eng", "nep"
+_DOUBTFUL_PAGE = 60.0
+"""Mean confidence below which a page may stand on its side or its head: upright ones have 67 and more in a
+language that is half wrong, turned ones 26 to 34, all English ones read as Nepali 40 to 50."""
+_FEW_WORDS = 60
+"""Up to so many words a page is read in all four turns where Tesseract cannot tell how it stands."""
+_LOW = 60.0
+_HARDLY = 0.05
+_MOST_WORDS = 0.5
+"""Share of a page's words from which it is read anew as a whole."""
+_MARGIN = 24
 _FINAL_ZWNJ = regex.compile("(?<=\u094d)\u200c(?![\\p{Devanagari}&&[\\p{L}\\p{M}]])", regex.V1)
-_SHORTEST_ECHO, _ALIKE = 3, 0.6
-_END_MARK = regex.compile("[।॥,;:.?!]$")
 _DEVANAGARI = regex.compile(r"\p{Devanagari}")
-_LATIN = regex.compile(r"\p{Latin}")
-_NEPALI_WORD = regex.compile(r"\p{P}*[[\p{Devanagari}&&[\p{L}\p{M}]]\u200c\u200d]+[\p{P}।]*", regex.V1)
-
-
-class OcrTimeout(Exception):
-    """One page took longer than its limit; the others go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class OcrResult:
-    """What Tesseract read: text, mean word confidence (0 to 1), the languages that gave it, the words."""
+    """What Tesseract read in one picture.
+
+    Attributes:
+        confidence: Mean word confidence, 0 to 1.
+        languages: That gave the text.
+        words: With boxes in pixels of the picture as it was read, turned and straightened.
+        turned: Degrees by which the picture was turned clockwise.
+        askew: Degrees by which it was straightened, counter-clockwise.
+    """
 
     text: str
     confidence: float
     languages: str
     words: tuple[Word, ...] = ()
+    turned: int = 0
+    askew: float = 0.0
+
+    @property
+    def how(self) -> str:
+        """How the picture was read, for the page's reason."""
+        parts = [f"OCR with {self.languages}{'' if self.text else ' found no text'}"]
+        if self.turned:
+            parts.append(f"turned {self.turned}°")
+        if self.askew:
+            parts.append(f"straightened by {abs(self.askew):g}°")
+        n_low = sum(word.confidence < _LOW for word in self.words)
+        if n_low:
+            parts.append(f"{n_low} of {len(self.words)} words doubtful")
+        return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word with its box in pixels of the picture; ``confidence`` is 0 to 100."""
-
-    text: str
-    confidence: float
-    left: int
-    top: int
-    width: int
-    height: int
-    paragraph: int
-    line: int
-
-    def over(self, other: Word) -> bool:
-        """Say whether both stand on the same spot of the picture."""
-        wide = min(self.left + self.width, other.left + other.width) - max(self.left, other.left)
-        high = min(self.top + self.height, other.top + other.height) - max(self.top, other.top)
-        return wide > 0.5 * min(self.width, other.width) and high > 0.5 * min(self.height, other.height)
-
-
-def read_picture(path: Path, languages: str, timeout_s: float) -> OcrResult:
-    """Read one picture of a page.
+def read_picture(picture: Image, options: ParseOptions) -> OcrResult:
+    """Read a grey picture of a page at ``DPI``.
 
     Args:
-        path: A grey picture at ``DPI``.
-        languages: Tesseract languages; empty: chosen by what is on the page.
-        timeout_s: Time limit of the page.
+        picture: Mode ``L``.
+        options: ``languages`` empty: chosen by what is on the page.
 
     Raises:
         MissingDependency: Tesseract or a language is not installed.
-        OcrTimeout: The limit was reached.
+        OcrTimeout: The page's time limit was reached.
+        ParseError: Tesseract failed on the picture.
     """
-    if languages:
-        return _result(_run(path, languages, timeout_s), languages)
-    started = time.monotonic()
-    words = _run(path, _BOTH, timeout_s)
-    n_nepali = sum(_DEVANAGARI.search(word.text) is not None for word in words)
-    doubtful = any(_LATIN.search(word.text) and word.confidence < _SURE for word in words)
-    remaining_s = max(1.0, timeout_s - (time.monotonic() - started))
-    if n_nepali > _MAINLY * len(words) and doubtful:
-        nepali = _run(path, _NEPALI, remaining_s)
-        return _result(_with_latin(nepali, [word for word in words if _LATIN.search(word.text)]), _BOTH)
-    if 0 < n_nepali < _HARDLY * len(words):
-        return _result(_run(path, _ENGLISH, remaining_s), _ENGLISH)
-    return _result(words, _BOTH)
+    require_languages(options.languages or _BOTH)
+    tesseract = Tesseract(options.ocr_timeout_s, options.workers)
+    first = _First.of(tesseract, picture, options.languages)
+    if first.is_doubtful:
+        first = _upright(tesseract, picture, first, options.languages)
+    words, languages = first.words, first.languages
+    if not options.languages:
+        words, languages = _second(tesseract, first)
+    return _result(words, languages, first)
 
 
-def _with_latin(nepali: Sequence[Word], latin: Sequence[Word]) -> list[Word]:
-    """Put the real Latin words of one reading into the Nepali reading of the same page.
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The first reading of a picture, and the picture as it was read."""
 
-    Real is a word that the reading is sure of, or where the Nepali one has no Nepali word but debris.
-    """
-    merged: list[Word] = []
-    used: set[int] = set()
-    for word in nepali:
-        debris = _NEPALI_WORD.fullmatch(word.text) is None
-        at = next(
-            (
-                at
-                for at, other in enumerate(latin)
-                if other.over(word) and (other.confidence >= _SURE or debris)
-            ),
-            None,
-        )
-        if at is None:
-            merged.append(word)
-        elif at not in used:
-            used.add(at)
-            merged.append(replace(latin[at], paragraph=word.paragraph, line=word.line))
-    return merged
+    picture: Image
+    words: list[Word]
+    languages: str
+    turned: int
+    askew: float
+
+    @classmethod
+    def of(cls, tesseract: Tesseract, picture: Image, languages: str, turn: int = 0) -> _First:
+        """Read a picture as it lies, or after a turn."""
+        if turn:
+            picture = orientation.turned(picture, turn)
+        askew = orientation.skew(picture)
+        if askew:
+            picture = orientation.straightened(picture, askew)
+        chosen = languages or (_BOTH if orientation.looks_latin(picture) else _NEPALI)
+        return cls(picture, without_echoes(tesseract.words(picture, chosen)), chosen, turn, askew)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Say whether the picture may not stand upright.
+
+        Tesseract reads pages that lie on their right side, but their lines then run downwards.
+        """
+        longer = [word for word in self.words if len(word.text) > 2]
+        if mean_confidence(self.words) < _DOUBTFUL_PAGE or not longer:
+            return True
+        return median(word.width / max(1, word.height) for word in longer) < 1.0
 
 
-def _result(words: Sequence[Word], languages: str) -> OcrResult:
+def _upright(tesseract: Tesseract, picture: Image, first: _First, languages: str) -> _First:
+    """Return the reading of the picture stood upright, or the first one where that reads no better."""
+    turn = tesseract.turn(picture)
+    if turn is None:
+        turns = [90, 180, 270] if len(first.words) <= _FEW_WORDS else []
+    else:
+        turns = [turn] if turn else []
+    readings = [first, *(_First.of(tesseract, picture, languages, turn) for turn in turns)]
+    return max(readings, key=lambda reading: (not reading.is_doubtful, mean_confidence(reading.words)))
+
+
+def _second(tesseract: Tesseract, first: _First) -> tuple[list[Word], str]:
+    """Read once more what the first reading cannot have right, and put both together."""
+    words, picture = first.words, first.picture
+    if first.languages == _BOTH:
+        n_nepali = sum(_DEVANAGARI.search(word.text) is not None for word in words)
+        if n_nepali <= _HARDLY * len(words):
+            return words, _BOTH
+        nepali = without_echoes(tesseract.words(picture, _NEPALI))
+        return with_latin(nepali, words), _BOTH
+    doubtful = doubtful_stretches(words)
+    if not doubtful:
+        return words, _NEPALI
+    if sum(map(len, doubtful)) > _MOST_WORDS * len(words):
+        both = tesseract.words(picture, _BOTH)
+    else:
+        both = _read_stretches(tesseract, picture, doubtful)
+    return with_latin(words, without_echoes(both)), _BOTH
+
+
+def _read_stretches(tesseract: Tesseract, picture: Image, stretches: Sequence[Sequence[Word]]) -> list[Word]:
+    """Read stretches of lines, put below each other; the boxes are those of the whole picture."""
+    from PIL import Image
+
+    boxes = [_box(line, picture.size) for line in stretches]
+    width = max(right - left for left, _, right, _ in boxes) + 2 * _MARGIN
+    height = sum(bottom - top + _MARGIN for _, top, _, bottom in boxes) + _MARGIN
+    sheet = Image.new("L", (width, height), orientation.paper(picture))
+    tops = []
+    at = _MARGIN
+    for box in boxes:
+        sheet.paste(picture.crop(box), (_MARGIN, at))
+        tops.append(at)
+        at += box[3] - box[1] + _MARGIN
+    return list(_put_back(tesseract.words(sheet, _BOTH, one_block=True), boxes, tops))
+
+
+def _put_back(
+    words: Sequence[Word], boxes: Sequence[tuple[int, int, int, int]], tops: Sequence[int]
+) -> Iterator[Word]:
+    for word in words:
+        middle = word.top + word.height // 2
+        at = max((at for at, top in enumerate(tops) if top <= middle), default=0)
+        left, top, _, _ = boxes[at]
+        yield replace(word, left=word.left - _MARGIN + left, top=word.top - tops[at] + top, line=at)
+
+
+def _box(line: Sequence[Word], size: tuple[int, int]) -> tuple[int, int, int, int]:
+    pad = 4
+    return (
+        max(0, min(word.left for word in line) - pad),
+        max(0, min(word.top for word in line) - pad),
+        min(size[0], max(word.right for word in line) + pad),
+        min(size[1], max(word.bottom for word in line) + pad),
+    )
+
+
+def _result(words: Sequence[Word], languages: str, first: _First) -> OcrResult:
     confidence = sum(word.confidence for word in words) / len(words) / 100 if words else 0.0
-    text = _FINAL_ZWNJ.sub("", paragraphs(with_labels(list(_lines(words)))))
-    return OcrResult(text, round(confidence, 4), languages, tuple(words))
+    text = _stored(paragraphs(with_labels(list(_lines(words)))))
+    return OcrResult(text, round(confidence, 4), languages, tuple(words), first.turned, first.askew)
+
+
+def _stored(text: str) -> str:
+    """Drop the joiners that Tesseract writes after every halant at a word's end."""
+    return _FINAL_ZWNJ.sub("", text)
 
 
 def _lines(words: Sequence[Word]) -> Iterator[Line]:
-    collected: dict[tuple[int, int], list[Word]] = {}
-    for word in words:
-        collected.setdefault((word.paragraph, word.line), []).append(word)
-    for (paragraph, _), members in collected.items():
+    for members in in_lines(words):
         yield Line(
             text=" ".join(word.text for word in members),
             x0=min(word.left for word in members),
-            x1=max(word.left + word.width for word in members),
+            x1=max(word.right for word in members),
             y0=min(word.top for word in members),
-            y1=max(word.top + word.height for word in members),
-            block=paragraph,
+            y1=max(word.bottom for word in members),
+            block=members[0].paragraph,
         )
-
-
-def _run(path: Path, languages: str, timeout_s: float) -> list[Word]:
-    installed = require_languages(languages)
-    tesseract = _tesseract()
-    try:
-        table = tesseract.image_to_data(
-            str(path),
-            lang=installed,
-            config=f"--dpi {DPI}",
-            timeout=timeout_s,
-            output_type=tesseract.Output.DICT,
-        )
-    except tesseract.TesseractError as error:
-        raise ParseError(f"Tesseract failed ({error.message.strip()})") from error
-    except RuntimeError as error:  # how pytesseract reports its own time limit
-        raise OcrTimeout(f"OCR timed out after {timeout_s:g} s") from error
-    words = [
-        Word(
-            text=text.strip(),
-            confidence=float(table["conf"][at]),
-            left=table["left"][at],
-            top=table["top"][at],
-            width=table["width"][at],
-            height=table["height"][at],
-            paragraph=table["block_num"][at] * 10_000 + table["par_num"][at],
-            line=table["line_num"][at],
-        )
-        for at, text in enumerate(table["text"])
-        if text.strip()
-    ]
-    return _without_echoes(words)
-
-
-def _without_echoes(words: Sequence[Word]) -> list[Word]:
-    """Drop what Tesseract reads twice: the end of a word once more, over the word itself.
-
-    Boxes alone do not tell: those of different words overlap, too.
-    """
-    kept: list[Word] = []
-    for word in words:
-        before = kept[-1] if kept else None
-        if before is None or not _echoes(before, word):
-            kept.append(word)
-        elif (end := _END_MARK.search(word.text)) and not _END_MARK.search(before.text):
-            kept[-1] = replace(before, text=before.text + end[0])
-    return kept
-
-
-def _echoes(before: Word, word: Word) -> bool:
-    one, other = _END_MARK.sub("", before.text), _END_MARK.sub("", word.text)
-    if (before.paragraph, before.line) != (word.paragraph, word.line) or len(other) < _SHORTEST_ECHO:
-        return False
-    alike = SequenceMatcher(None, one[-len(other) :], other, autojunk=False).ratio()
-    return alike >= _ALIKE and word.over(before)
-
-
-@lru_cache(maxsize=1)
-def _tesseract() -> ModuleType:
-    """Return pytesseract, its child processes limited to one thread each.
-
-    Two Tesseracts of four threads on two cores are five times slower than two of one. The limit belongs
-    in the child's environment: in ours it would bind torch, too.
-    """
-    from pytesseract import pytesseract
-
-    pytesseract.environ = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-    return cast(ModuleType, pytesseract)
-
-
-def require_languages(languages: str) -> str:
-    """Check that Tesseract and every language of ``languages`` (``nep+eng``) are installed.
-
-    Returns:
-        The languages as this Tesseract calls them: ``Devanagari`` is ``script/Devanagari`` outside Debian.
-
-    Raises:
-        MissingDependency: One is not installed; the message names the Debian package.
-    """
-    installed = _installed()
-    names = [name if name in installed else f"script/{name}" for name in languages.split("+")]
-    missing = [name.removeprefix("script/") for name in names if name not in installed]
-    if missing:
-        _installed.cache_clear()  # so that a long-lived process sees what is installed meanwhile
-        packages = " ".join(_package(name) for name in missing)
-        raise MissingDependency(
-            f"Tesseract has no language {', '.join(map(repr, missing))} (installed: "
-            f"{', '.join(sorted(installed)) or 'none'}); on Debian: apt install {packages}"
-        )
-    return "+".join(names)
-
-
-def _package(language: str) -> str:
-    return _PACKAGES.get(language, f"tesseract-ocr-{language.lower().replace('_', '-')}")
-
-
-@lru_cache(maxsize=1)
-def _installed() -> frozenset[str]:
-    """List the installed languages; pytesseract's own list leaves out scripts such as ``Devanagari``."""
-    try:
-        listing = subprocess.run(
-            [_tesseract().tesseract_cmd, "--list-langs"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-    except FileNotFoundError as error:
-        raise MissingDependency("Tesseract is not installed; on Debian: apt install tesseract-ocr") from error
-    except subprocess.SubprocessError as error:
-        raise MissingDependency(f"Tesseract does not run ({error}); reinstall tesseract-ocr") from error
-    return frozenset(line.strip() for line in listing.stdout.splitlines()[1:] if line.strip())

@@ -48,7 +48,8 @@ def read_pdf(path: Path, options: ParseOptions) -> ParsedFile:
             raise ParseError("the PDF has no pages: damaged or truncated")
         if document.is_repaired:
             _refuse_truncated(document)
-        return ParsedFile(_Pages(document, options).read(), _metadata(document))
+        with Pictures(document, options) as pictures:
+            return ParsedFile(_Pages(document, options, pictures).read(), _metadata(document))
 
 
 def _metadata(document: pymupdf.Document) -> dict[str, str]:
@@ -85,9 +86,8 @@ def _refuse_truncated(document: pymupdf.Document) -> None:
 class _Pages:
     """The pages of one document on their way to their text; numbers count from 0."""
 
-    def __init__(self, document: pymupdf.Document, options: ParseOptions) -> None:
-        self._document, self._options = document, options
-        self._pictures = Pictures(document, options)
+    def __init__(self, document: pymupdf.Document, options: ParseOptions, pictures: Pictures) -> None:
+        self._document, self._options, self._pictures = document, options, pictures
         self._failures: dict[int, str] = {}
 
     def read(self) -> tuple[Page, ...]:
@@ -96,14 +96,16 @@ class _Pages:
         layers = {number: self._guarded(number, self._layer) for number in numbers}
         wrong = [n for n, layer in layers.items() if layer is not None and not layer_is_right(layer)]
         mapped, disagreement = self._mapped([n for n in wrong if n_letters(_text(layers[n])) >= MIN_LETTERS])
-        pages = []
-        for number in numbers:
-            layer = layers[number]
-            page = None
+        pages: dict[int, Page | None] = {}
+        for number, layer in layers.items():
             if layer is not None:
-                page = self._guarded(number, self._chosen, layer, mapped.get(number), disagreement)
-            pages.append(page or _failed(number, self._failures[number]))
-        return tuple(pages)
+                found = mapped.get(number)
+                pages[number] = self._guarded(number, self._without_picture, layer, found, disagreement)
+        pictured = [n for n, page in pages.items() if page is None and n not in self._failures]
+        self._pictures.expect(pictured)
+        for number in pictured:
+            pages[number] = self._guarded(number, self._by_picture, layers[number], mapped.get(number))
+        return tuple(pages.get(number) or _failed(number, self._failures[number]) for number in numbers)
 
     def _layer(self, number: int) -> Reading:
         import pymupdf
@@ -135,18 +137,16 @@ class _Pages:
         except (ocr.OcrTimeout, ParseError):
             return None
 
-    def _chosen(
+    def _without_picture(
         self, number: int, layer: Reading, mapped: Reading | None, disagreement: float | None
-    ) -> Page:
-        options = self._options
-        if options.ocr != "always":
+    ) -> Page | None:
+        """Return the page where its picture is not needed."""
+        if self._options.ocr != "always":
             if layer_is_right(layer):
                 return _page(number, layer)
             if mapped is not None and map_is_right(mapped, disagreement):
                 return _page(number, mapped, reason=f"{_fault(layer)}; {mapped.reason}")
-        if options.ocr == "never":
-            return self._unread(number, layer, mapped)
-        return self._by_picture(number, layer, mapped)
+        return self._unread(number, layer, mapped) if self._options.ocr == "never" else None
 
     def _unread(self, number: int, layer: Reading, mapped: Reading | None) -> Page:
         """Choose without OCR, because it is switched off."""
@@ -156,12 +156,10 @@ class _Pages:
         return _page(number, chosen, reason=f"{_fault(layer)}; OCR is switched off", suspect=True)
 
     def _by_picture(self, number: int, layer: Reading, mapped: Reading | None) -> Page:
-        import pymupdf
-
         if not layer.text.strip() and not self._pictures.has_ink(number):
-            warning = pymupdf.TOOLS.mupdf_warnings()
+            warning = self._pictures.warning(number)
             if warning:
-                return _failed(number, f"nothing could be drawn ({warning.splitlines()[0]})")
+                return _failed(number, f"nothing could be drawn ({warning})")
             return Page(number + 1, "", "text_layer", reason="blank page")
         why = self._why_picture(layer, mapped)
         others = [reading for reading in (mapped, layer) if reading is not None]
@@ -169,8 +167,7 @@ class _Pages:
             result = self._pictures.read(number)
         except ocr.OcrTimeout as error:
             return _page(number, best(others), confidence=0.0, reason=f"{why}; {error}", suspect=True)
-        found = "" if result.text else " found no text"
-        read = Reading(result.text, "ocr", result.confidence, f"{why}; OCR with {result.languages}{found}")
+        read = Reading(result.text, "ocr", result.confidence, f"{why}; {result.how}")
         if self._options.ocr == "always" or n_letters(layer.text) < MIN_LETTERS <= n_letters(read.text):
             return _page(number, read)
         if n_letters(read.text) < n_letters(layer.text) < MIN_LETTERS:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
+
+from PIL import Image, ImageDraw, ImageFont
 
 from rag_platform.types import Document
 
@@ -192,3 +194,13 @@ def assemble(objects: Sequence[str]) -> bytes:
     head = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
     tail = f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF\n"
     return out + head.encode() + tail.encode()
+
+
+def page_picture(lines: Sequence[str], font: ImageFont.FreeTypeFont | None = None) -> Image.Image:
+    """Draw lines on a white page as wide as A4 at 300 DPI."""
+    font = font or cast(ImageFont.FreeTypeFont, ImageFont.load_default(60))
+    page = Image.new("L", (2480, 200 + 130 * len(lines)), 255)
+    draw = ImageDraw.Draw(page)
+    for number, line in enumerate(lines):
+        draw.text((150, 100 + 130 * number), line, font=font, fill=0)
+    return page
