@@ -77,6 +77,7 @@ class System:
             languages=settings.tesseract_languages,
             ocr_timeout_s=settings.ocr_timeout_s,
             kinds=settings.kinds,
+            workers=settings.workers,
         )
 
     @property
