@@ -16,6 +16,7 @@ from rag_platform.types import Region, RegionKind
 __all__ = [
     "PageWriter",
     "WrittenPage",
+    "alt_text",
     "cell_text",
     "flat_lines",
     "is_table",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 _MAX_LEVEL = 9
+_FILE_NAME = re.compile(r"(?:\S|\S.{0,200}\S)\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.I)
 _WHITE = re.compile(r"[ \t\r\n\f\v]+")
 
 
@@ -39,6 +41,16 @@ def cell_text(parts: Iterable[str]) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+def alt_text(description: str) -> str:
+    """Return what a picture's description says; nothing for the file name that programs put there.
+
+    >>> alt_text(" वडाको नक्सा "), alt_text("image 1.png")
+    ('वडाको नक्सा', '')
+    """
+    text = description.strip()
+    return "" if _FILE_NAME.fullmatch(text) else text
 
 
 def linked(text: str, target: str) -> str:

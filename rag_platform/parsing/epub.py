@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from rag_platform.errors import EncryptedFile, ParseError
 from rag_platform.parsing.archive import open_archive
 from rag_platform.parsing.blocks import WrittenPage
 from rag_platform.parsing.decode import decode, html_declared
+from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.html import html_page, parse_html
+from rag_platform.parsing.html_fonts import picture_within
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.types import Region
 
@@ -34,11 +38,11 @@ def read_epub(path: Path, options: ParseOptions) -> ParsedFile:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to authors of ebooklib code, not about the book
         book = epub.read_epub(str(path), options={"ignore_ncx": True})
-    titles = _titles(book.toc)
+    titles, pictures = _titles(book.toc), EmbeddedPictures(options)
     chapters = [
         _titled(page, titles.get(item.file_name, ""))
         for item in _spine(book)
-        if (page := _chapter(item)) is not None
+        if (page := _chapter(item, book, pictures)) is not None
     ]
     if not chapters:
         raise ParseError("the book's spine names no readable chapter")
@@ -100,11 +104,17 @@ def _is_navigation(item: EpubItem) -> bool:
     return "nav" in (getattr(item, "properties", None) or [])
 
 
-def _chapter(item: EpubItem) -> WrittenPage | None:
+def _chapter(item: EpubItem, book: EpubBook, pictures: EmbeddedPictures) -> WrittenPage | None:
     """Return the text of a chapter; None for an item that is no markup or only a picture of the cover."""
     if "html" not in (item.media_type or ""):
         return None
     raw = item.content
-    page = html_page(parse_html(decode(raw, declared=html_declared(raw))))
+
+    def load(source: str) -> bytes | None:
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(item.file_name), unquote(source)))
+        found = book.get_item_with_href(name)
+        return picture_within(source) if found is None else bytes(found.content)
+
+    page = html_page(parse_html(decode(raw, declared=html_declared(raw))), pictures, load)
     is_cover = _COVER.search(f"{item.id}") or _COVER.search(item.file_name or "")
     return None if is_cover and not page.text.strip() else page

@@ -10,9 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from rag_platform.parsing.blocks import WrittenPage, cell_text, flat_lines, is_table, linked, table_lines
+from rag_platform.parsing.blocks import (
+    WrittenPage,
+    alt_text,
+    cell_text,
+    flat_lines,
+    is_table,
+    linked,
+    table_lines,
+)
 from rag_platform.parsing.decode import decode, html_declared
-from rag_platform.parsing.html_fonts import HtmlFonts
+from rag_platform.parsing.embedded import EmbeddedPictures
+from rag_platform.parsing.html_fonts import HtmlFonts, LoadPicture, picture_within
 from rag_platform.parsing.legacy_runs import converted_plain
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.types import Region, RegionKind
@@ -127,7 +136,8 @@ def read_html(path: Path, options: ParseOptions) -> ParsedFile:
         keywords=names.get("keywords"),
         language=root.get("lang") if root else None,
     )
-    return ParsedFile(markup_pages([html_page(soup)]), metadata)
+    page = html_page(soup, EmbeddedPictures(options))
+    return ParsedFile(markup_pages([page]), metadata)
 
 
 def parse_html(text: str) -> BeautifulSoup:
@@ -163,6 +173,7 @@ class _Text:
     parts: list[str] = field(default_factory=list)
     inline: list[str] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
+    pictures: list[str] = field(default_factory=list)
     gap: int = 0
     level: int = 0
     _length: int = 0
@@ -178,6 +189,8 @@ class _Text:
         if line:
             self.raw(line)
         self.gap = max(self.gap, gap)
+        if gap > 1:
+            self._write_pictures()
 
     def raw(self, text: str, kind: RegionKind | None = None) -> None:
         if self.parts:
@@ -211,8 +224,16 @@ class _Text:
             self.regions.append(Region(self._heading_start, self._length, "heading", self.level))
         self.level, self._heading_start = 0, -1
 
+    def _write_pictures(self) -> None:
+        """Write what pictures of a paragraph say, below it."""
+        pictures, self.pictures = self.pictures, []
+        for text in filter(None, pictures):
+            self.gap = 2
+            self.raw(text, None if self.in_cell else "image")
+            self.gap = 2
+
     def result(self) -> WrittenPage:
-        self.break_line()
+        self.break_line(2)
         return WrittenPage("".join(self.parts), tuple(self.regions))
 
     def _append(self, text: str) -> None:
@@ -221,13 +242,19 @@ class _Text:
 
 
 def html_text(root: Tag) -> str:
-    """Return the visible text below ``root`` in document order."""
-    return html_page(root).text
+    """Return the visible text below ``root`` in document order, without what is written on pictures."""
+    return html_page(root, EmbeddedPictures(ParseOptions())).text
 
 
-def html_page(root: Tag) -> WrittenPage:
-    """Return the visible text below ``root`` with its headings and tables, legacy fonts in Unicode."""
-    fonts = HtmlFonts(root)
+def html_page(root: Tag, pictures: EmbeddedPictures, load: LoadPicture | None = None) -> WrittenPage:
+    """Return the visible text below ``root`` with its headings and tables, legacy fonts in Unicode.
+
+    Args:
+        root: The tree.
+        pictures: Reads what is written on pictures.
+        load: Returns the file that a picture's source names; by default only those within the page.
+    """
+    fonts = HtmlFonts(root, pictures, load or picture_within)
     (page,) = fonts.runs.pages([_walked(root, fonts)])
     return converted_plain(page) if page.reason == "" else page
 
@@ -259,7 +286,8 @@ def _opened(tag: Tag, out: _Text, fonts: HtmlFonts) -> list[Step]:
         out.break_line()
         return []
     if name == "img":
-        out.write(f" {alt} " if (alt := str(tag.get("alt") or "").strip()) else "")
+        out.write(f" {alt} " if (alt := alt_text(str(tag.get("alt") or ""))) else "")
+        out.pictures.append(fonts.picture(str(tag.get("src") or "")))
         return []
     if name == "a" and tag.get("href"):
         return [*tag.children, out.begin_link(str(tag["href"]).strip())]
@@ -322,6 +350,7 @@ def _data_table(table: Tag, fonts: HtmlFonts) -> list[list[str]] | None:
     is_nesting = table.find("table") is not None
     if is_nesting and not any(tr.find("th", recursive=False) for tr in trs):
         return None
+    shown = set(fonts.pictures.shown)
     rows: list[list[str]] = []
     below: dict[int, int] = {}
     for tr in trs:
@@ -332,6 +361,7 @@ def _data_table(table: Tag, fonts: HtmlFonts) -> list[list[str]] | None:
                 row.append("")
             text = "" if _hidden(cell) else cell_text([_walked(cell, fonts, in_cell=True).text])
             if len(text) > _MAX_CELL:
+                fonts.pictures.shown = shown  # its cells are walked again
                 return None
             span = max(1, min(_MAX_SPAN, _number(cell.get("colspan"), 1)))
             depth = max(1, _number(cell.get("rowspan"), 1))

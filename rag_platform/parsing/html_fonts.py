@@ -1,21 +1,29 @@
-"""The fonts of an HTML tree: ``<font face>``, ``style`` attributes, and simple rules of its style sheets.
+"""What an HTML tree needs from around its text: its fonts, and the pictures it holds.
 
-Only legacy Nepali fonts matter here, so only what sites of their time wrote is understood: one element,
-one class or one identifier a selector. Nothing is fetched.
+Fonts: ``<font face>``, ``style`` attributes, and simple rules of its style sheets. Only legacy Nepali fonts
+matter here, so only what sites of their time wrote is understood: one element, one class or one identifier
+a selector. Nothing is fetched.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
+from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.legacy_runs import LegacyRuns
 
 if TYPE_CHECKING:
     from bs4 import PageElement, Tag
 
-__all__ = ["HtmlFonts"]
+__all__ = ["HtmlFonts", "LoadPicture", "picture_within"]
 
+LoadPicture = Callable[[str], bytes | None]
+
+_DATA = re.compile(r"data:image/[\w.+-]+;base64,(.*)", re.I | re.S)
 _FAMILY = re.compile(r"font(?:-family)?\s*:\s*([^;}]+)", re.I)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COMMENT = re.compile(r"/\*.*?\*/", re.S)
@@ -27,10 +35,13 @@ class HtmlFonts:
 
     Args:
         root: The tree whose style sheets count.
+        pictures: Reads what is written on pictures.
+        load: Returns the file that a picture's source names.
     """
 
-    def __init__(self, root: Tag) -> None:
+    def __init__(self, root: Tag, pictures: EmbeddedPictures, load: LoadPicture) -> None:
         self.runs = LegacyRuns()
+        self.pictures, self._load = pictures, load
         self._rules: dict[str, str] = {}
         self._known: dict[int, str] = {}
         for sheet in root.find_all("style"):
@@ -42,6 +53,10 @@ class HtmlFonts:
     def marked(self, text: PageElement) -> str:
         """Return a text, marked where it is set in a legacy font."""
         return self.runs.mark(str(text), self._of(text.parent))
+
+    def picture(self, source: str) -> str:
+        """Return what is written on a picture."""
+        return self.pictures.text(lambda: self._load(source))
 
     def _of(self, tag: Tag | None) -> str:
         passed: list[int] = []
@@ -70,6 +85,17 @@ class HtmlFonts:
         selectors = [f"#{str(tag.get('id') or '').lower()}"]
         selectors += [f"{name}.{one}" for one in classes] + [f".{one}" for one in classes] + [name]
         return next((self._rules[one] for one in selectors if one in self._rules), "")
+
+
+def picture_within(source: str) -> bytes | None:
+    """Return a picture that stands in the page itself (``data:``); no other is fetched."""
+    found = _DATA.match(source)
+    if found is None:
+        return None
+    try:
+        return base64.b64decode(unquote(found[1]), validate=False)
+    except ValueError:
+        return None
 
 
 def _font(declarations: str) -> str:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 from rag_platform.errors import EncryptedFile, ParseError
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, cell_text, linked
+from rag_platform.parsing.blocks import PageWriter, alt_text, cell_text, linked
+from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.legacy_runs import LegacyRuns
 from rag_platform.parsing.numbering import in_format
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+from rag_platform.types import RegionKind
 
 if TYPE_CHECKING:
     from odf.element import Element
@@ -47,7 +49,7 @@ def read_odt(path: Path, options: ParseOptions) -> ParsedFile:
 
     _check(path)
     document = load(str(path))
-    styles = _Styles(document)
+    styles = _Styles(document, path, options)
     walk = _Walk(styles)
     headers, footers = _frames(document, styles)
     for line in headers:
@@ -116,8 +118,9 @@ def _children(node: Element, *path: tuple[str, str]) -> Iterator[Element]:
 class _Styles:
     """What styles say about hiding, page breaks and lists, through their chain of parents."""
 
-    def __init__(self, document: OpenDocument) -> None:
+    def __init__(self, document: OpenDocument, path: Path, options: ParseOptions) -> None:
         self.runs = LegacyRuns()
+        self._pictures, self._path = EmbeddedPictures(options), path
         self._fonts: dict[str, str] = {}
         self._default_font = ""
         self._families = {
@@ -176,6 +179,15 @@ class _Styles:
     def hides(self, name: str) -> bool:
         return self.stated(name, "text-properties", _TEXT, "display") == "none"
 
+    def picture(self, name: str) -> str:
+        """Return what is written on a picture of the package."""
+
+        def load() -> bytes | None:
+            with open_archive(self._path) as archive:
+                return archive.read(name) if name in archive.namelist() else None
+
+        return self._pictures.text(load)
+
     def breaks_before(self, name: str) -> bool:
         master = any(_attribute(style, _STYLE, "master-page-name") for style in self._chain(name))
         return master or self.stated(name, "paragraph-properties", _FO, "break-before") == "page"
@@ -198,7 +210,7 @@ class _Walk:
     out: PageWriter = field(default_factory=PageWriter)
     n_notes: list[int] = field(default_factory=lambda: [0])
     _counters: dict[str, dict[int, int]] = field(default_factory=dict)
-    _floating: list[str] = field(default_factory=list)
+    _floating: list[tuple[str, RegionKind | None]] = field(default_factory=list)
     _noted: list[str] = field(default_factory=list)
 
     def blocks(self, parent: Element, label: str = "") -> None:
@@ -252,8 +264,8 @@ class _Walk:
             self.out.page_break()
 
     def _flush(self) -> None:
-        for text in self._floating:
-            self.out.block(text)
+        for text, kind in self._floating:
+            self.out.block(text, kind=kind)
         for note in self._noted:
             self.out.block(note, item=True)
         self._floating, self._noted = [], []
@@ -312,9 +324,12 @@ class _Walk:
             ):
                 self._frame(child)
         if not lines:
-            lines = [text for text in map(_plain, _children(frame, (_SVG, "desc"))) if text.strip()]
+            lines = [text for node in _children(frame, (_SVG, "desc")) if (text := alt_text(_plain(node)))]
         if lines:
-            self._floating.append("\n".join(lines))
+            self._floating.append(("\n".join(lines), None))
+        for image in _children(frame, (_DRAW, "image")):
+            name = _attribute(image, _XLINK, "href")
+            self._floating.append((self.styles.picture(name), "image"))
 
     def _list(self, node: Element, style: str, depth: int) -> None:
         style = _attribute(node, _TEXT, "style-name") or style

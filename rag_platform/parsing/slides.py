@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text, linked
+from rag_platform.parsing.blocks import PageWriter, WrittenPage, alt_text, cell_text, linked
+from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.legacy_runs import LegacyRuns
 from rag_platform.parsing.numbering import in_format
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
@@ -49,9 +51,9 @@ def read_pptx(path: Path, options: ParseOptions) -> ParsedFile:
     repeated: set[str] = set()
     written: list[WrittenPage] = []
     hidden: list[bool] = []
-    runs = LegacyRuns()
+    runs, pictures = LegacyRuns(), EmbeddedPictures(options)
     for slide in slides:
-        written.append(_Slide(slide.part, repeated, SlideFonts(slide, runs)).page(slide))
+        written.append(_Slide(slide.part, repeated, SlideFonts(slide, runs), pictures).page(slide))
         hidden.append(slide._element.get("show") in ("0", "false"))
     pages = tuple(
         replace(page, reason="; ".join(filter(None, ("hidden slide", page.reason)))) if is_hidden else page
@@ -80,11 +82,13 @@ class _Slide:
         part: The slide's part: charts and diagrams are related to it.
         repeated: Footers that an earlier slide showed; they are written once a presentation.
         fonts: Finds the fonts of runs.
+        pictures: Reads what is written on pictures.
     """
 
     part: Part
     repeated: set[str]
     fonts: SlideFonts
+    pictures: EmbeddedPictures
     out: PageWriter = field(default_factory=PageWriter)
 
     def page(self, slide: Slide) -> WrittenPage:
@@ -111,6 +115,10 @@ class _Slide:
             self._frame(shape)
         elif shape.tag == _P + "pic":
             self._alt(shape)
+            for blip in shape.iter(_A + "blip"):
+                if (relationship := blip.get(_R + "embed")) in self.part.rels:
+                    written = self.pictures.text(partial(_blob, self.part.related_part(relationship)))
+                    self.out.block(written, kind="image")
         else:
             self._paragraphs(shape)
 
@@ -141,7 +149,7 @@ class _Slide:
     def _alt(self, picture: Element) -> None:
         properties = picture.find(f"{_P}nvPicPr/{_P}cNvPr")
         if properties is not None:
-            self.out.block(str(properties.get("descr") or ""))
+            self.out.block(alt_text(str(properties.get("descr") or "")))
 
     def _chart(self, relationship: str | None) -> None:
         if relationship not in self.part.rels:
@@ -189,6 +197,10 @@ class _Slide:
         rel = self.part.rels.get(relationship) if relationship else None
         target = rel.target_ref if rel is not None and rel.is_external else ""
         return linked(text, target)
+
+
+def _blob(part: Part) -> bytes:
+    return bytes(part.blob)
 
 
 def _parsed(part: Part) -> Element:

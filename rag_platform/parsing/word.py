@@ -13,15 +13,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.archive import open_archive
-from rag_platform.parsing.blocks import PageWriter, cell_text, linked
+from rag_platform.parsing.blocks import PageWriter, alt_text, cell_text, linked
+from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.parsing.word_numbering import Numbering
 from rag_platform.parsing.word_styles import WordStyles, is_on
+from rag_platform.types import RegionKind
 
 if TYPE_CHECKING:
     from docx.opc.part import Part
@@ -33,6 +36,8 @@ __all__ = ["read_docx"]
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_V = "{urn:schemas-microsoft-com:vml}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _VAL = _W + "val"
 _BREAK, _RENDERED = "\x0c", "\x0e"
@@ -68,8 +73,9 @@ def read_docx(path: Path, options: ParseOptions) -> ParsedFile:
         endnote=_related_root(main, RELATIONSHIP_TYPE.ENDNOTES),
     )
     body = _root(main).find(_W + "body")
-    walk = _Walk(main, styles, numbering, notes, _section_starts(body))
-    headers, footers = _frames(main, body, styles, RELATIONSHIP_TYPE.SETTINGS)
+    pictures = EmbeddedPictures(options)
+    walk = _Walk(main, styles, numbering, notes, pictures, _section_starts(body))
+    headers, footers = _frames(main, body, walk, RELATIONSHIP_TYPE.SETTINGS)
     for line in headers:
         walk.out.block(line, item=True)
     walk.blocks(body)
@@ -136,9 +142,10 @@ class _Walk:
     styles: WordStyles
     numbering: Numbering
     notes: _Notes
+    pictures: EmbeddedPictures
     section_starts: dict[Element, str] = field(default_factory=dict)
     out: PageWriter = field(default_factory=PageWriter)
-    _floating: list[str] = field(default_factory=list)
+    _floating: list[tuple[str, RegionKind | None]] = field(default_factory=list)
     _noted: list[str] = field(default_factory=list)
     _carried: str = ""
     _style: str = ""
@@ -164,7 +171,7 @@ class _Walk:
     def lines(self, parent: Element, *, in_cell: bool = False) -> list[str]:
         """Return the text below ``parent`` as lines, for cells, notes, text boxes and headers."""
         out = PageWriter(in_cell=in_cell)
-        inner = _Walk(self.part, self.styles, self.numbering, self.notes, out=out)
+        inner = _Walk(self.part, self.styles, self.numbering, self.notes, self.pictures, out=out)
         inner.blocks(parent)
         inner.finish()
         text = "\n".join(inner.out.texts())
@@ -186,8 +193,8 @@ class _Walk:
             self.out.page_break()
         label = self.numbering.label(properties, style)
         self._write(text, label, self.styles.heading_level(properties, style))
-        for box in self._floating:
-            self.out.block(box)
+        for text, kind in self._floating:
+            self.out.block(text, kind=kind)
         for note in self._noted:
             self.out.block(note, item=True)
         self._floating, self._noted = [], []
@@ -318,15 +325,20 @@ class _Walk:
     def _drawing(self, drawing: Element) -> None:
         boxes = [node for node in _within(drawing) if node.tag == _W + "txbxContent"]
         for box in boxes:
-            self._floating.append("\n".join(self.lines(box)))
+            self._floating.append(("\n".join(self.lines(box)), None))
         if not boxes:
             for node in drawing.iter():
                 if (
                     isinstance(node.tag, str)
                     and node.tag.endswith("}docPr")
-                    and (text := (node.get("descr") or "").strip())
+                    and (text := alt_text(str(node.get("descr") or "")))
                 ):
-                    self._floating.append(text)
+                    self._floating.append((text, None))
+        for node in _within(drawing):
+            name = {_A + "blip": _R + "embed", _V + "imagedata": _R + "id"}.get(node.tag)
+            rel = self.part.rels.get(node.get(name)) if name and node.get(name) else None
+            if rel is not None and not rel.is_external:
+                self._floating.append((self.pictures.text(partial(_blob, rel.target_part)), "image"))
 
     def _table(self, table: Element) -> None:
         rows: list[list[str]] = []
@@ -399,7 +411,11 @@ def _style_of(properties: Element) -> str:
     return "" if style is None else str(style.get(_VAL))
 
 
-def _frames(main: Part, body: Element, styles: WordStyles, settings_type: str) -> tuple[list[str], list[str]]:
+def _blob(part: Part) -> bytes:
+    return bytes(part.blob)
+
+
+def _frames(main: Part, body: Element, story: _Walk, settings_type: str) -> tuple[list[str], list[str]]:
     """Return the lines of the headers and of the footers that are shown, each once a document."""
     settings = _related_root(main, settings_type)
     even = is_on(settings, "evenAndOddHeaders")
@@ -413,6 +429,6 @@ def _frames(main: Part, body: Element, styles: WordStyles, settings_type: str) -
                 continue
             rel = main.rels.get(reference.get(_R + "id"))
             if rel is not None:
-                walk = _Walk(rel.target_part, styles, Numbering(None, {}), _Notes())
+                walk = _Walk(rel.target_part, story.styles, Numbering(None, {}), _Notes(), story.pictures)
                 lines.update(dict.fromkeys(walk.lines(_root(rel.target_part))))
     return list(headers), list(footers)
