@@ -7,7 +7,10 @@ before they are unpacked. How a picture is read is ``ocr``'s business.
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,6 +18,7 @@ from rag_platform.errors import ParseError
 from rag_platform.parsing import ocr
 from rag_platform.parsing.reading import ParsedFile, ParseOptions
 from rag_platform.parsing.routes import score
+from rag_platform.parsing.slots import n_workers
 from rag_platform.types import Page
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ _MAX_PIXELS = 178_956_970
 _OCR_PIXELS = 60_000_000
 """Larger pictures are read smaller, so that memory stays flat."""
 _MAX_FRAMES = 5_000
+_MOST_WORKERS = 8
+"""Pages of one file read at once: each takes 150 to 250 MB, and a document's memory is limited."""
 _SUBFILE, _REDUCED = 254, 1
 """TIFF tag that marks a frame as the preview of another."""
 _LEAST_DPI, _USUAL_DPI = 50, 200
@@ -67,14 +73,23 @@ def _absurd(what: str) -> ParseError:
 
 
 def _pages(picture: Image, options: ParseOptions) -> Iterator[Page]:
-    for number, _ in enumerate(_frames(picture), start=1):
-        try:
-            yield _page(picture, number, options)
-        except (OSError, SyntaxError, ValueError, EOFError) as error:  # what Pillow raises for damage
-            yield Page(
-                number, "", "ocr", confidence=0.0, reason=f"{_FAILED}{str(error) or type(error).__name__}",
-                suspect=True,
-            )  # fmt: skip
+    """Yield the pages in order; some are read ahead, by threads that wait for Tesseract."""
+    n_ahead = min(n_workers(options.workers), _MOST_WORKERS)
+    started: deque[Future[Page] | Page] = deque()
+    with ThreadPoolExecutor(n_ahead, thread_name_prefix="ocr") as threads:
+        for number, _ in enumerate(_frames(picture), start=1):
+            try:
+                started.append(_started(picture, number, options, threads))
+            except (OSError, SyntaxError, ValueError, EOFError) as error:  # what Pillow raises for damage
+                reason = f"{_FAILED}{str(error) or type(error).__name__}"
+                started.append(Page(number, "", "ocr", confidence=0.0, reason=reason, suspect=True))
+            if len(started) > n_ahead:
+                yield _ended(started.popleft())
+        yield from map(_ended, started)
+
+
+def _ended(page: Future[Page] | Page) -> Page:
+    return page if isinstance(page, Page) else page.result()
 
 
 def _frames(picture: Image) -> Iterator[int]:
@@ -93,27 +108,32 @@ def _frames(picture: Image) -> Iterator[int]:
             yield at
 
 
-def _page(picture: Image, number: int, options: ParseOptions) -> Page:
+def _started(
+    picture: Image, number: int, options: ParseOptions, threads: ThreadPoolExecutor
+) -> Future[Page] | Page:
+    """Unpack a page and have it read, unless there is nothing to read."""
     size = f"{picture.width} x {picture.height} pixels"
     if picture.width * picture.height > _MAX_PIXELS:  # Pillow checks the first frame alone
         raise _absurd(size)
     grey = _grey(picture)
     if not _has_ink(grey):
         return Page(number, "", "ocr", reason=f"blank page ({size})")
+    page = Page(number, "", "ocr", confidence=0.0, reason=f"picture of {size}", suspect=True)
     if options.ocr == "never":
-        return Page(
-            number, "", "ocr", confidence=0.0, reason=f"picture of {size}; OCR is switched off", suspect=True
-        )
+        return replace(page, reason=f"{page.reason}; OCR is switched off")
+    return threads.submit(_read, grey, page, options)
+
+
+def _read(grey: Image, page: Page, options: ParseOptions) -> Page:
     try:
         result = ocr.read_picture(grey, options)
     except ocr.OcrTimeout as error:
-        return Page(number, "", "ocr", confidence=0.0, reason=f"picture of {size}; {error}", suspect=True)
-    return Page(
-        number,
-        result.text,
-        "ocr",
-        result.confidence,
-        reason=f"picture of {size}; {result.how}",
+        return replace(page, reason=f"{page.reason}; {error}")
+    return replace(
+        page,
+        text=result.text,
+        confidence=result.confidence,
+        reason=f"{page.reason}; {result.how}",
         suspect=bool(result.text) and result.confidence < _LOW_CONFIDENCE,
         score=score(result.text),
     )
