@@ -392,7 +392,7 @@ class Catalog:
             db.executescript(_SCHEMA)
         except sqlite3.Error as error:
             raise StorageError(
-                f"cannot open the catalog {self.path}: {error}; check RAG_HOME, its permissions and free space"
+                f"cannot open the catalog {self.path}: {error}; check RAG_HOME, permissions and free space"
             ) from error
         weakref.finalize(self, db.close)
         return db
