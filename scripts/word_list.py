@@ -48,7 +48,8 @@ _DAMAGED = re.compile(
     "^[\u0900-\u0903\u093a-\u094d]|[\u093e-\u094d][\u093e-\u094c]|[\u093e-\u094c]\u094d|\u094d\u094d|\u094d[\u0900-\u0903]"
     "|[\u0904-\u0914][\u093e-\u094d]|\u094d[\u0904-\u0914]|(?<![कग])\u094dर\u094d[क-ह]"
 )
-_DEVANAGARI = re.compile("[\u0900-\u0963\u0971-\u097f]{2,}")
+# Of two characters the list has 650 words, mostly splinters of words; the real ones are in words_extra.txt.
+_DEVANAGARI = re.compile("[\u0900-\u0963\u0971-\u097f]{3,}")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

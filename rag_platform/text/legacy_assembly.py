@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rag_platform.text.legacy_tables import AA_OR_NASAL, LEGACY_FONTS, REPH, TAIL
 
 __all__ = ["assemble", "convert_word", "keys_of"]
 
 _HALANT, _AA, _SHORT_I, _ZWJ = "\u094d", "\u093e", "\u093f", "\u200d"
-_CHANDRABINDU = "\u0901"
+_CHANDRABINDU, _VOCALIC_R = "\u0901", "\u0943"
 _VOWEL_SIGNS = frozenset("\u093e\u093f\u0940\u0941\u0942\u0943\u0945\u0947\u0948")
 _SIGNS = "".join(sorted(_VOWEL_SIGNS)) + "\u0902\u0901\u0903"
 """Signs in the order in which they are written on one syllable."""
@@ -27,6 +28,8 @@ _LEADING_LETTERS = re.compile(f"[{''.join(sorted(_LETTERS))}{_HALANT}{_ZWJ}]*")
 # What the right arm completes; a rakar or a halant of the syllable stays.
 _TAILED = {"त्त": "क्त", "त्र": "क्र", "प": "फ", "भ": "झ", "व": "क", "उ": "ऊ"}
 _TAIL_SEAT = re.compile(f"({'|'.join(_TAILED)})((?:{_HALANT}र)?{_HALANT}?)$")
+
+_MAX_LETTERS = 24
 
 # Two signs, sorted, that stand for one; then letters that have the sign in them.
 _JOINED = (
@@ -52,7 +55,7 @@ _VISARGA_WORDS = frozenset(
     """.split()  # noqa: SIM905  # a list of words reads better
 )
 _VISARGA = re.compile(
-    "([\u0904-\u0939\u093e-\u094d\u0901\u0902\u200d]*)\u0903(?![\u0904-\u0939])(?=(\\s*[-–—])?)"
+    "([\u0904-\u0939\u093e-\u094d\u0901\u0902\u200d]{0,20})\u0903(?![\u0904-\u0939])(?=(\\s*[-–—])?)"
 )
 
 # द्ध and द्घ look alike in these fonts: उद्घाटन and उद्घोष are typed with the key of the first.
@@ -98,6 +101,11 @@ class _Syllable:
         return self.letters.endswith((_HALANT, _HALANT + _ZWJ))
 
     @property
+    def is_full(self) -> bool:
+        """Whether it has more letters than any syllable: its codes are no text."""
+        return len(self.letters) > _MAX_LETTERS
+
+    @property
     def has_vowel(self) -> bool:
         return self.letters in _VOWELS or not _VOWEL_SIGNS.isdisjoint(self.signs)
 
@@ -125,6 +133,7 @@ def keys_of(text: str) -> str:
     return text.translate(_TYPED_FOR)
 
 
+@lru_cache(maxsize=100_000)
 def convert_word(word: str, family: str) -> str:
     """Return what a word of codes shows in a font of the family; a code without a glyph stays.
 
@@ -138,7 +147,7 @@ def convert_word(word: str, family: str) -> str:
 
 
 def _piece(keys: str, i: int, glyphs: Mapping[str, str]) -> str:
-    """Return what the code at ``i`` shows; curled quotes inside a word are the signs on the keys of quotes."""
+    """Return what the code at ``i`` shows; a curled quote inside a word is the sign of its key."""
     key = keys[i]
     if key in _CURLED and (i == 0 or key not in glyphs):
         neighbours = keys[i - 1 : i] + keys[i + 1 : i + 2]
@@ -196,7 +205,7 @@ class _Line:
 
     def _add_letters(self, letters: str) -> None:
         now = self._now
-        if now is None or (now.letters and (not now.is_half or letters in _VOWELS)):
+        if now is None or (now.letters and (not now.is_half or letters in _VOWELS or now.is_full)):
             self.close()
             self._now = now = _Syllable()
         now.letters += letters
@@ -225,6 +234,8 @@ class _Line:
             sign = _CHANDRABINDU if now.has_vowel else _AA
         if sign == _AA and now.letters.endswith(_HALANT):
             now.letters = now.letters.removesuffix(_HALANT)  # the stem that a half letter lacks
+        elif sign == _VOCALIC_R and now.letters.endswith("ट"):
+            now.letters += f"{_HALANT}ट"  # टृ is in no word: typists draw the lower ट with this sign
         else:
             now.signs.append(sign)
 

@@ -29,36 +29,47 @@ _OPAQUE = regex.compile(
     r"(?i)\w+://|www\.|\S+@[\w-]+\.\w|</?\w"
     r"|[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|np|gov|edu|int|info|pdf|docx?|html?|jpe?g|png)\b"
 )
-_NUMBER = regex.compile(r"[\d.,:/()\[\]%+–—-]*\d[\d.,:/()\[\]%+–—-]*")
+_NUMBER = regex.compile(r"[\d.,:/()\[\]%+–—“”‘’-]*\d[\d.,:/()\[\]%+–—“”‘’-]*")
 _DIGIT = regex.compile(r"([0-9])([.,]?)")
 _LETTER = regex.compile(r"\p{Latin}")
 _ACRONYM = regex.compile(r"[A-Z]{2,}s?(?:[-/]?\d+)?|[A-Z]-?\d+")
 """Half letters and vowels in a row to a legacy font: no word, but PDF, GPS, A4 and COVID-19."""
 
-_MARKUP = regex.compile(r"[-|=*#_+~`>:.]{3,}|\||\|?[-:|]{3,}\|?|-")
+_MARKUP = regex.compile(r"([-=*_~#`.+:>])\1{2,}|\||[-:|]{3,}|-")
 _LINE_MARKUP = regex.compile(r"#{1,6}|[-*+>]")
 _OPENERS = regex.compile(r"""["'“‘(\[{*]+(?=\S)""")
 _CLOSED = regex.compile(r"""["'”’)\]}*]+[.,;:?!।]*$""")
 _CLOSERS = {'"': '"', "'": "'", "“": "”", "‘": "’", "(": ")", "[": "]", "{": "}", "*": "*"}
+_PHRASE = 40
+"""So many words on, a quote or bracket is no longer looked for."""
+
+_MAX_WORD = 1_000
+"""No word has so many characters: encoded data."""
+
 _NEVER_FIRST = frozenset("\"'“‘[{")
 """Keys of signs: no word begins with them. But "(" is the digit ९ and "*" is ८."""
 
-# Never in a well-formed word: a sign without its letter, a halant before a vowel, digits glued to letters, a
-# half letter at the end (explicit halants are told apart by their key), marks of a font that joined nothing.
+# Never in a well-formed word: a sign without its letter, a halant before a vowel, a half letter at the end
+# (explicit halants are told apart by their key), and marks of a font that joined nothing.
 _MALFORMED = regex.compile(
     "^[\u0900-\u0903\u093a-\u094d]|[\u093e-\u094c]{2}|\u094d[\u0904-\u0914\u0901-\u0903\u093e-\u094d]"
     "|[\u0904-\u0914][\u093e-\u094d]|\u094d\u200d?$"
 )
-_GLUED = regex.compile("[\u0904-\u094d][०-९]|[०-९][\u0904-\u0939]|[\u0904-\u094d][m{]|[m{][\u0904-\u0939]")
+_LEFT_OVER = regex.compile("[\u0904-\u094d][m{]|[m{][\u0904-\u0939]")
+_GLUED = regex.compile("[\u0904-\u094d][०-९]")
+"""Digits stand before letters (२०७२को), never after them."""
 
 _KNOWN = (0.0, 0.0, 1.5, 3.0, 5.0, 7.0, 8.0, 9.0)
-"""Evidence of a word of the list, by characters; of 109,000 English words 0.1 % of five and more read so."""
+"""Evidence of a word of the list, by characters; none of 109,000 English words reads as one of five."""
 _UNKNOWN = (0.0, 0.0, -1.5, -2.0, -2.5)
 _MALFORMED_WEIGHT = -6.0
 _PAIR_WEIGHT = 0.5
 _MAX_FOR, _MAX_AGAINST = 4.0, -12.0
-_VETO = -7.0
-"""A word with so much against it stays as it is even between legacy words: English there, or an acronym."""
+_ENGLISH_PAIRS = -5.0
+"""No word typed for a legacy font has pairs of so little weight: what it would read as need not be asked."""
+
+_NO_ENGLISH_PAIRS = -2.0
+"""Against a font's name, an unknown or mistyped word counts only if its letters look English."""
 
 _LONG_WORD = 4
 """Letters of a known word that is no accident. Shorter ones count together: "lot of" reads as two words."""
@@ -96,12 +107,14 @@ class Course:
         leave: From legacy to other text.
         begins_legacy: Whether a text is legacy until something speaks against it.
         new_line: Factor on both costs at the beginning of a line.
+        veto: A word of so little weight stays as it is even between legacy words: it is English there.
     """
 
     enter: float = 6.0
     leave: float = 3.0
     begins_legacy: bool = False
     new_line: float = 0.8
+    veto: float = -7.0
 
 
 def candidates(text: str, family: str, *, named: bool = False) -> list[Word]:
@@ -110,19 +123,18 @@ def candidates(text: str, family: str, *, named: bool = False) -> list[Word]:
     Args:
         text: Any text.
         family: The layout in which the words are read.
-        named: Whether a font's name says so: single digits are then the letters that their keys draw.
+        named: Whether a font's name says legacy; then doubt needs reasons, and single digits are labels.
     """
     return [word for line in _LINE.finditer(text) for word in _line_words(text, line, family, named)]
 
 
-def legacy_words(text: str, family: str, course: Course) -> list[Word]:
-    """Return the words of a text that are typed for a legacy font, in order."""
-    found = candidates(text, family, named=course.begins_legacy)
+def legacy_words(found: Sequence[Word], course: Course) -> list[Word]:
+    """Return those of a text's words that are typed for a legacy font, in order."""
     sides = _likeliest(found, course)
     chosen = [
         (i, word)
         for i, (word, legacy) in enumerate(zip(found, sides, strict=True))
-        if legacy and not word.opaque and word.weight > _VETO
+        if legacy and not word.opaque and word.weight > course.veto
     ]
     if course.begins_legacy:
         return [word for _, word in chosen]
@@ -132,14 +144,18 @@ def legacy_words(text: str, family: str, course: Course) -> list[Word]:
 @lru_cache(maxsize=100_000)
 def weigh(word: str, family: str) -> tuple[float, int, bool]:
     """Return the weight of a word, the letters of its conversion, and whether those are known words."""
+    pairs = _pair_weight(word)
+    if pairs <= _ENGLISH_PAIRS:
+        return max(_MAX_AGAINST, _at(_UNKNOWN, len(word)) + pairs), len(word), False
     converted = convert_word(word, family)
     parts = _DEVANAGARI_WORD.findall(converted)
     n_letters = sum(map(len, parts))
-    if not n_letters or not _LETTER.search(word):
+    if not n_letters or len(word) < 2 or not _LETTER.search(word):
         return 0.0, n_letters, False
-    pairs = _pair_weight(word)
     known = False
-    if _GLUED.search(converted) or any(_is_malformed(part, word) for part in parts):
+    if _GLUED.search(converted):
+        weight = _MAX_AGAINST
+    elif _LEFT_OVER.search(converted) or any(_is_malformed(part, word) for part in parts):
         weight = _MALFORMED_WEIGHT + min(0.0, pairs)
     elif n_letters > 1 and all(map(is_word, parts)):
         weight, known = _at(_KNOWN, max(map(len, parts))) + pairs, True
@@ -164,15 +180,25 @@ def _line_words(text: str, line: regex.Match[str], family: str, named: bool) -> 
     words = []
     for i, (start, end) in enumerate(spans):
         word = text[start:end]
-        opaque = bool(_FOREIGN.search(word) or _OPAQUE.search(word) or _MARKUP.fullmatch(word))
-        opaque = opaque or bool(_ACRONYM.fullmatch(word.rstrip(",.;:")))
-        opaque = opaque or (i == 0 and bool(_LINE_MARKUP.fullmatch(word)))
+        opaque = _is_opaque(word) or (not named and _is_markup(word, first=i == 0))
         if not opaque and not reads_digits:
             following = text[spans[i + 1][0]] if i + 1 < len(spans) else ""
             opaque = _is_number(word) or _stays_digit(word, following, first=i == 0, named=named)
         weight, n_letters, known = (0.0, 0, False) if opaque else weigh(word, family)
+        if named and _MAX_AGAINST < weight < 0.0 and _pair_weight(word) > _NO_ENGLISH_PAIRS:
+            weight = 0.0
         words.append(Word(start, end, weight, n_letters, known, opaque, begins_line=i == 0))
     return words
+
+
+@lru_cache(maxsize=100_000)
+def _is_opaque(word: str) -> bool:
+    foreign = len(word) > _MAX_WORD or (not word.isascii() and bool(_FOREIGN.search(word)))
+    return foreign or bool(_OPAQUE.search(word) or _ACRONYM.fullmatch(word.rstrip(",.;:")))
+
+
+def _is_markup(word: str, *, first: bool) -> bool:
+    return bool(_MARKUP.fullmatch(word) or (first and _LINE_MARKUP.fullmatch(word)))
 
 
 def _is_number(word: str) -> bool:
@@ -197,7 +223,7 @@ def _unwrapped(text: str, spans: list[tuple[int, int]], family: str) -> list[tup
     for i, (start, end) in enumerate(spans):
         openers = _OPENERS.match(text, start, end)
         for opener in openers[0] if openers and _LETTER.search(text, start, end) else "":
-            closing = _closing(text, spans[i:], opener, family)
+            closing = _closing(text, spans[i : i + _PHRASE], opener, family)
             if closing is None and opener not in _NEVER_FIRST:
                 break
             spans[i] = spans[i][0] + 1, spans[i][1]
@@ -213,6 +239,8 @@ def _closing(text: str, spans: Sequence[tuple[int, int]], opener: str, family: s
     Quotes are keys of signs, too: one closes where the word is known without it or unknown with it.
     """
     for offset, (start, end) in enumerate(spans):
+        if end - start > _MAX_WORD:
+            return None
         closers = _CLOSED.search(text, start, end)
         position = text.rfind(_CLOSERS[opener], closers.start(), end) if closers else -1
         if position > start and (

@@ -41,11 +41,11 @@ _DETECTED = tuple(name for name in LEGACY_FONTS if name != "fontasy_himali")
 
 _MOST = 0.5
 _PLAIN = Course()
-_NAMED = Course(enter=3.0, leave=3.0, begins_legacy=True, new_line=1.0)
+_NAMED = Course(enter=3.0, leave=3.0, begins_legacy=True, new_line=1.0, veto=-9.0)
 
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _STYLE = re.compile(
-    r"(?:bold|italic|oblique|normal|regular|medium|heavy|light|book|roman|plain|mt|ps|tt|font|\d)+$"
+    r"(?:bold|italic|oblique|normal|regular|medium|heavy|light|book|roman|plain|mt|ps|tt|font|\d)$"
 )
 _WORDS = re.compile(r"\S+")
 _UNICODE_WORD = re.compile("[\u0900-\u097f]")
@@ -105,12 +105,13 @@ def looks_legacy(text: str) -> float:
 
     Range 0 to 1, by characters; addresses, numbers and other scripts do not count. 0 for an empty text.
     """
-    return _share(candidates(text, DEFAULT_FAMILY), legacy_words(text, DEFAULT_FAMILY, _PLAIN))
+    found = candidates(text, DEFAULT_FAMILY)
+    return _share(found, legacy_words(found, _PLAIN))
 
 
 def detect_family(text: str) -> str | None:
     """Return the layout in which the legacy words of a text read best, or None if it has none."""
-    return _best(text, _DETECTED) if legacy_words(text, DEFAULT_FAMILY, _PLAIN) else None
+    return _best(text, _DETECTED) if legacy_words(candidates(text, DEFAULT_FAMILY), _PLAIN) else None
 
 
 def resolve(font_name: str, text: str) -> str | None:
@@ -131,7 +132,8 @@ def is_legacy_span(text: str, font_name: str) -> bool:
     name = family(font_name)
     if name is None:
         return looks_legacy(text) > _MOST
-    return _share(candidates(text, name, named=True), legacy_words(text, name, _NAMED)) > _MOST
+    found = candidates(text, name, named=True)
+    return _share(found, legacy_words(found, _NAMED)) > _MOST
 
 
 def convert_plain(text: str, family: str | None = None) -> str:
@@ -148,7 +150,7 @@ def convert_plain(text: str, family: str | None = None) -> str:
     if chosen_family is None:
         return text
     _check(chosen_family)
-    return _converted(text, legacy_words(text, chosen_family, _PLAIN), chosen_family)
+    return _converted(text, legacy_words(candidates(text, chosen_family), _PLAIN), chosen_family)
 
 
 def convert_span(text: str, font_name: str, family: str | None = None) -> str:
@@ -166,9 +168,10 @@ def convert_span(text: str, font_name: str, family: str | None = None) -> str:
     if name is None:
         return convert_plain(text)
     _check(name)
-    chosen = legacy_words(text, name, _NAMED)
-    if _share(candidates(text, name, named=True), chosen) <= _MOST:
-        chosen = legacy_words(text, name, _PLAIN)
+    found = candidates(text, name, named=True)
+    chosen = legacy_words(found, _NAMED)
+    if _share(found, chosen) <= _MOST:
+        chosen = legacy_words(candidates(text, name), _PLAIN)
     return _converted(text, chosen, name)
 
 
