@@ -149,7 +149,7 @@ def pages_table(document: Document, metadata: str) -> pa.Table:
 
 def pages_from(table: pa.Table) -> tuple[Page, ...]:
     """Return the pages of a table of one document, by page number."""
-    rows = table.select([*_PAGE_FIELDS, "regions"]).to_pylist()
+    rows = _selected(table, [*_PAGE_FIELDS, "regions"]).to_pylist()
     return tuple(
         Page(**{**row, "regions": tuple(Region(*values) for values in json.loads(row["regions"]))})
         for row in sorted(rows, key=lambda row: row["page_no"])
@@ -163,5 +163,15 @@ def chunks_table(chunks: Sequence[Chunk]) -> pa.Table:
 
 def chunks_from(table: pa.Table) -> list[Chunk]:
     """Return the rows of a chunks table as values, in table order."""
-    rows: list[dict[str, Any]] = table.select(CHUNKS.names).to_pylist()
+    rows: list[dict[str, Any]] = _selected(table, CHUNKS.names).to_pylist()
     return [Chunk(**row) for row in rows]
+
+
+def _selected(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return these columns; a file of another version of this program may lack some."""
+    if missing := sorted(set(names) - set(table.column_names)):
+        raise SchemaMismatch(
+            f"this table was written by another version, it lacks the columns {missing}; "
+            "make all tables again: ingest the whole inbox, RAG_HOME/inbox"
+        )
+    return table.select(names)

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from rag_platform import tables
+from rag_platform.errors import SchemaMismatch
 
 DOC = Path(__file__).parents[1] / "docs" / "tables.md"
 SCHEMAS = {**tables.TABLES, "embeddings": tables.embeddings(384)}
@@ -25,3 +26,11 @@ def row(field: pa.Field) -> str:
 
 def test_no_column_may_be_null() -> None:
     assert not any(field.nullable for schema in SCHEMAS.values() for field in schema)
+
+
+def test_a_table_of_another_version_is_named_and_no_crash() -> None:
+    old = tables.CHUNKS.empty_table().drop_columns(["kind"])
+    with pytest.raises(SchemaMismatch, match=r"another version, it lacks the columns \['kind'\].*ingest"):
+        tables.chunks_from(old)
+    with pytest.raises(SchemaMismatch, match="regions"):
+        tables.pages_from(tables.PAGES.empty_table().drop_columns(["regions"]))
