@@ -215,7 +215,8 @@ def _result(words: Sequence[Word], languages: str, first: _First) -> OcrResult:
 
 def _stored(text: str) -> str:
     """Drop the joiners that Tesseract writes after every halant at a word's end."""
-    return _FINAL_ZWNJ.sub("", text)
+    stored: str = _FINAL_ZWNJ.sub("", text)
+    return stored
 
 
 def _lines(words: Sequence[Word]) -> Iterator[Line]:
