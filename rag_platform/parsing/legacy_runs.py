@@ -37,9 +37,13 @@ class LegacyRuns:
     _texts: list[list[str]] = field(default_factory=list)
 
     def mark(self, text: str, font: str) -> str:
-        """Return the text of a run, marked where its font is a legacy one."""
+        """Return the text of a run, marked where its font is a legacy one and it is not typed in Unicode.
+
+        Programs name the font of Latin letters for runs in other scripts, too: brackets beside Unicode are
+        brackets.
+        """
         slot = self._slot(font)
-        if slot is None or not text:
+        if slot is None or sum(ord(c) in _DEVANAGARI for c in text) * 2 >= len("".join(text.split())):
             return text
         shifted = _BASE + slot * _SIZE
         plain = "".join(chr(ord(c) - 0xF000) if ord(c) in _SYMBOLS else c for c in text)

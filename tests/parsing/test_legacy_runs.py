@@ -71,6 +71,11 @@ def test_english_under_the_name_of_a_legacy_font_stays(word: Word, read: Read) -
     assert said(read(word(f"<w:p>{run(text, PREETI)}</w:p>"))) == (text, "")
 
 
+def test_unicode_under_the_name_of_a_legacy_font_stays(word: Word, read: Read) -> None:
+    body = f"<w:p>{run('(सीता', PREETI)}{run(' श्रेष्ठ)', PREETI)}</w:p><w:p>{run(GOVERNMENT[0], PREETI)}</w:p>"
+    assert read(word(body)).text == f"(सीता श्रेष्ठ)\n\n{GOVERNMENT[1]}"
+
+
 def test_symbol_codes_are_the_same_text(word: Word, read: Read) -> None:
     shifted = "".join(chr(0xF000 + ord(c)) if c != " " else c for c in GOVERNMENT[0])
     symbol = "<w:r><w:sym w:font='Preeti' w:char='F067'/><w:sym w:font='Preeti' w:char='005D'/></w:r>"
