@@ -23,7 +23,7 @@ _LEAST_SKEW = 0.4
 """Degrees from which a page is read worse than after straightening: at 0.5 already 0.029 for 0.006."""
 _SHARPER = 1.8
 """How much sharper rows must get: half a degree gives 2.5 on pages of text, pictures about 1."""
-_UPRIGHT = 1.5
+_UPRIGHT = 3.0
 _COARSE_WIDTH, _FINE_WIDTH = 310, 620
 _INK = 40
 _CONTRAST = 60
@@ -39,11 +39,11 @@ def skew(picture: Image) -> float:
     0.0 where they do, nearly do, or where there are no lines.
     """
     coarse = _ink(picture, _COARSE_WIDTH)
+    near = [_sharpness(coarse, angle) for angle in (-1.0, -_STEP, _STEP, 1.0)]
     level = _sharpness(coarse, 0.0)
-    if level > _UPRIGHT * max(_sharpness(coarse, -1.0), _sharpness(coarse, 1.0)):
-        angle = 0.0
-    else:
-        angle = _sharpest(coarse, np.arange(-_MOST, _MOST + _STEP, _STEP))
+    if level >= max(near) and level > _UPRIGHT * max(near[0], near[-1]):
+        return 0.0
+    angle = _sharpest(coarse, np.arange(-_MOST, _MOST + _STEP, _STEP))
     fine = _ink(picture, _FINE_WIDTH)
     angle = _sharpest(fine, angle + np.arange(-0.4, 0.41, 2 * _FINE))
     if abs(angle) < _LEAST_SKEW or _sharpness(fine, angle) <= _SHARPER * _sharpness(fine, 0.0):
