@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, cast
 import typer
 
 from rag_platform import __version__
-from rag_platform.errors import NotPublished, RagError, UnknownName
+from rag_platform.errors import NotPublished, RagError, StorageError, UnknownName
 from rag_platform.privacy import keep_private
 from rag_platform.report import (
     Format,
@@ -36,6 +36,7 @@ from rag_platform.report import (
     log_to_stderr,
     progress_bar,
     published_value,
+    refused_row,
     say,
     use_utf8,
 )
@@ -163,10 +164,12 @@ def ingest(
     system = _system(settings)
     name = collection or settings.collection_name
     system.catalog.create_collection(name)
-    sources = [(name, source) for source in system.inbox.add(paths, name)]
-    if not sources:
-        say("nothing to ingest: no file below these paths (hidden and temporary ones are skipped)")
-    _finish(_materialize(system, name, sources, force=force), output)
+    refused: dict[str, StorageError] = {}
+    sources = [(name, source) for source in system.inbox.add(paths, name, refused=refused)]
+    if not sources and not refused:
+        say("nothing to ingest: no file below these paths (links, hidden and temporary ones are skipped)")
+    rows, published = _materialize(system, name, sources, force=force)
+    _finish(([*rows, *(refused_row(source, error) for source, error in refused.items())], published), output)
 
 
 @app.command()

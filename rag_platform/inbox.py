@@ -104,28 +104,34 @@ class Inbox:
             found[collection, source] = file
         return Listing(tuple(found[key] for key in sorted(found)), tuple(unreadable))
 
-    def add(self, paths: Sequence[Path], collection: str) -> list[str]:
+    def add(
+        self, paths: Sequence[Path], collection: str, *, refused: dict[str, StorageError] | None = None
+    ) -> list[str]:
         """Copy files and folders in and return their sources, in order, without repeats.
 
         Paths are kept from the arguments' common parent: ``add([a/x.txt, a/b/y.txt])`` gives ``x.txt``
         and ``b/y.txt``. A file already inside the inbox, or there with equal bytes, is not copied.
 
+        Args:
+            paths: Files and folders.
+            collection: The corpus they go to.
+            refused: Takes the files and folders that cannot be read, by source, so that the others go on;
+                None: the first of them is an error.
+
         Raises:
             StorageError: An argument does not exist or cannot be read, the copy fails, the inbox is missing.
         """
         self._must_exist()  # made anew here, it would look as if all that it held had been deleted
-        files = [file for path in paths for file in self._files(path)]
         base = self._common_parent(paths)
         sources: dict[str, None] = {}
-        for file in files:
-            folder = self.folder(collection).resolve()
-            resolved = file.resolve()
-            inside = resolved.is_relative_to(folder)
-            source = _source(resolved.relative_to(folder) if inside else file.absolute().relative_to(base))
-            target = self.path(collection, source)
-            if not inside and not _same_bytes(file, target):
-                copy_file(file, target)
-            sources[source] = None
+        for path in paths:
+            for file in self._files(path, base, refused):
+                try:
+                    sources[self._taken(file, base, collection)] = None
+                except StorageError as error:
+                    if refused is None:
+                        raise
+                    refused[_source(file.absolute().relative_to(base))] = error
         return list(sources)
 
     def remove(self, collection: str, source: str) -> None:
@@ -162,16 +168,29 @@ class Inbox:
             elif entry.is_file(follow_symlinks=False):
                 yield Path(entry.path)
 
-    def _files(self, path: Path) -> list[Path]:
+    def _taken(self, file: Path, base: Path, collection: str) -> str:
+        """Copy one file in, unless it is there, and return its source."""
+        folder = self.folder(collection).resolve()
+        resolved = file.resolve()
+        inside = resolved.is_relative_to(folder)
+        source = _source(resolved.relative_to(folder) if inside else file.absolute().relative_to(base))
+        target = self.path(collection, source)
+        if not inside and not _same_bytes(file, target):
+            copy_file(file, target)
+        return source
+
+    def _files(self, path: Path, base: Path, refused: dict[str, StorageError] | None) -> list[Path]:
         if not path.exists():
             raise StorageError(f"{path} does not exist; check the path")
         if path.is_file():
             return [path]
         unreadable: list[Path] = []
         files = list(self._walk(path, unreadable))
-        if unreadable:
-            names = ", ".join(map(str, unreadable))
-            raise StorageError(f"cannot list {names}: check the permissions, or name the files to ingest")
+        for folder in unreadable:
+            error = StorageError(f"cannot list {folder}: check its permissions, or name the files to ingest")
+            if refused is None:
+                raise error
+            refused[_source(folder.absolute().relative_to(base))] = error
         return files
 
     @staticmethod

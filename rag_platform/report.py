@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rag_platform.entries import Entry
+    from rag_platform.errors import RagError
     from rag_platform.protocols import Manifest
     from rag_platform.types import Hit
 
@@ -34,6 +35,7 @@ __all__ = [
     "log_to_stderr",
     "progress_bar",
     "published_value",
+    "refused_row",
     "say",
     "snippet",
     "use_utf8",
@@ -197,6 +199,11 @@ def ingested_row(source: str, entry: Entry | None, *, worked: bool) -> Row:
     if status == "pending":
         error = "another process is ingesting it; see `rag documents`"
     return _ingested(source, entry.format, entry.partition, status, entry.n_pages, entry.n_chunks, error)
+
+
+def refused_row(source: str, error: RagError) -> Row:
+    """Return what became of a file or folder that could not even be copied into the inbox."""
+    return _ingested(source, "", "", "failed", 0, 0, str(error))
 
 
 def _ingested(

@@ -287,3 +287,16 @@ def test_add_does_not_touch_a_file_that_is_already_there(inbox: Inbox, tmp_path:
 def test_adding_a_missing_path_names_it(inbox: Inbox, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"nowhere\.txt does not exist"):
         inbox.add([tmp_path / "nowhere.txt"], "nepali_docs")
+
+
+def test_what_cannot_be_read_is_refused_alone(inbox: Inbox, tmp_path: Path) -> None:
+    outside = tmp_path / "from"
+    outside.mkdir()
+    (outside / "a.txt").write_text("क", encoding="utf-8")
+    (outside / "b.txt").write_text("ख", encoding="utf-8")
+    (inbox.root / "a.txt").mkdir()  # nothing can be written there, not even by root
+    refused: dict[str, StorageError] = {}
+    assert inbox.add([outside], "nepali_docs", refused=refused) == ["b.txt"]
+    assert list(refused) == ["a.txt"]
+    with pytest.raises(StorageError, match=r"a\.txt"):
+        inbox.add([outside], "nepali_docs")
