@@ -133,10 +133,10 @@ class EdgeIndex:
         with self._writer(folder):
             old = _last(folder)
             check_dim(old, dim, rebuild=rebuild)
+            _sweep(folder, old.manifest.generation if old else None)  # what a killed publisher left
             base = None if rebuild or old is None or old.manifest.recipe != recipe else old
             if base and base.manifest.documents == dict(documents) and self._is_intact(base.manifest):
                 return base.manifest
-            _sweep(folder, old.manifest.generation if old else None)
             n = 1 + max(_numbers(folder), default=0)
             empty = Manifest(collection, model, n, 0, dim, recipe, dict(documents), *_address(folder, n))
             manifest = self._build(folder, base, empty, load)
