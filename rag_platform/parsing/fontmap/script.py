@@ -10,7 +10,19 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["HALANT", "RA", "RAKAR", "REPH", "SHORT_I", "is_consonant", "is_devanagari", "logical", "visual"]
+__all__ = [
+    "HALANT",
+    "RA",
+    "RAKAR",
+    "REPH",
+    "SHORT_I",
+    "is_consonant",
+    "is_devanagari",
+    "joined",
+    "logical",
+    "parted",
+    "visual",
+]
 
 HALANT, RA, SHORT_I = "\u094d", "\u0930", "\u093f"
 RAKAR = HALANT + RA
