@@ -1,4 +1,5 @@
-.PHONY: demo test check dev bench
+SHELL := bash
+.PHONY: demo test check dev bench soak
 
 demo: ## set up, run the main job on the sample documents
 	scripts/demo
@@ -14,3 +15,6 @@ dev: ## Dagster UI, sensor and HTTP service together
 
 bench: ## the benchmarks of docs/benchmarks.md
 	scripts/bench
+
+soak: ## kill -9 in fifty rounds; takes a quarter of an hour
+	. scripts/setup; setup test; KILL_ROUNDS=50 pytest tests/test_kill.py --timeout 3600
