@@ -24,6 +24,9 @@ from rag_platform.parsing.fontmap.reader import FontMapReader
 
 DPI = 300
 
+_STARTER = Path(__file__).parents[1] / "eval_datasets" / "nepali_starter"
+_ACT = _STARTER / "library_act" / "documents" / "पुस्तकालय-ऐन-२०८०.pdf"
+
 
 class Tesseract:
     """Reads pages of one document, and keeps what it read in a folder if there is one."""
@@ -121,7 +124,7 @@ def measure(path: Path, arguments: argparse.Namespace) -> None:
 def main() -> None:
     """Run over files."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("files", nargs="*", type=Path, default=[_ACT], help="by default the library act")
     parser.add_argument("--pages", type=int, default=4, help="pages compared with OCR")
     parser.add_argument("--learn", action="store_true", help="learn unexplained glyphs from OCR")
     parser.add_argument("--legacy", action="store_true", help="use the tables of legacy fonts")
