@@ -25,7 +25,9 @@ from rag_platform.parsing.reading import ParseOptions
 from rag_platform.parsing.readings import (
     doubtful_stretches,
     in_lines,
+    in_place,
     mean_confidence,
+    nepali_stretches,
     with_latin,
     without_echoes,
 )
@@ -44,7 +46,7 @@ _FEW_WORDS = 60
 """Up to so many words a page is read in all four turns where Tesseract cannot tell how it stands."""
 _LOW = 60.0
 _HARDLY = 0.05
-_MOST_WORDS = 0.5
+_MOST_WORDS = 0.85
 """Share of a page's words from which it is read anew as a whole."""
 _MARGIN = 24
 _FINAL_ZWNJ = regex.compile("(?<=\u094d)\u200c(?![\\p{Devanagari}&&[\\p{L}\\p{M}]])", regex.V1)
@@ -155,23 +157,44 @@ def _second(tesseract: Tesseract, first: _First) -> tuple[list[Word], str]:
     """Read once more what the first reading cannot have right, and put both together."""
     words, picture = first.words, first.picture
     if first.languages == _BOTH:
-        n_nepali = sum(_DEVANAGARI.search(word.text) is not None for word in words)
-        if n_nepali <= _HARDLY * len(words):
-            return words, _BOTH
-        nepali = without_echoes(tesseract.words(picture, _NEPALI))
-        return with_latin(nepali, words), _BOTH
+        return _with_nepali(tesseract, first), _BOTH
     doubtful = doubtful_stretches(words)
     if not doubtful:
         return words, _NEPALI
-    if sum(map(len, doubtful)) > _MOST_WORDS * len(words):
+    if _is_most(doubtful, words):
         both = tesseract.words(picture, _BOTH)
     else:
-        both = _read_stretches(tesseract, picture, doubtful)
+        both = _read_stretches(tesseract, picture, doubtful, _BOTH)
     return with_latin(words, without_echoes(both)), _BOTH
 
 
-def _read_stretches(tesseract: Tesseract, picture: Image, stretches: Sequence[Sequence[Word]]) -> list[Word]:
-    """Read stretches of lines, put below each other; the boxes are those of the whole picture."""
+def _with_nepali(tesseract: Tesseract, first: _First) -> list[Word]:
+    """Return a reading in both languages, its Nepali read once more in that language alone."""
+    words, picture = first.words, first.picture
+    n_nepali = sum(_DEVANAGARI.search(word.text) is not None for word in words)
+    if n_nepali <= _HARDLY * len(words):
+        return words
+    stretches = nepali_stretches(words)
+    if _is_most(stretches, words):
+        return with_latin(without_echoes(tesseract.words(picture, _NEPALI)), words)
+    read: dict[int, list[Word]] = {}
+    for word in without_echoes(_read_stretches(tesseract, picture, stretches, _NEPALI)):
+        read.setdefault(word.line, []).append(word)
+    return in_place(words, [(stretch, read.get(at, [])) for at, stretch in enumerate(stretches)])
+
+
+def _is_most(stretches: Sequence[Sequence[Word]], words: Sequence[Word]) -> bool:
+    return sum(map(len, stretches)) > _MOST_WORDS * len(words)
+
+
+def _read_stretches(
+    tesseract: Tesseract, picture: Image, stretches: Sequence[Sequence[Word]], languages: str
+) -> list[Word]:
+    """Read stretches of lines, put below each other.
+
+    Returns:
+        Words with boxes in the whole picture; their ``line`` is the number of their stretch.
+    """
     from PIL import Image
 
     boxes = [_box(line, picture.size) for line in stretches]
@@ -184,7 +207,7 @@ def _read_stretches(tesseract: Tesseract, picture: Image, stretches: Sequence[Se
         sheet.paste(picture.crop(box), (_MARGIN, at))
         tops.append(at)
         at += box[3] - box[1] + _MARGIN
-    return list(_put_back(tesseract.words(sheet, _BOTH, one_block=True), boxes, tops))
+    return list(_put_back(tesseract.words(sheet, languages, one_block=True), boxes, tops))
 
 
 def _put_back(

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rag_platform.parsing.readings import doubtful_stretches, with_latin, without_echoes
+from rag_platform.parsing.readings import (
+    doubtful_stretches,
+    in_place,
+    nepali_stretches,
+    with_latin,
+    without_echoes,
+)
 from rag_platform.parsing.tesseract import Word
 
 
@@ -66,3 +72,24 @@ def test_doubtful_stretches_reach_one_word_further() -> None:
     stretches = doubtful_stretches([*line, *sure, *foreign])
 
     assert [texts(stretch) for stretch in stretches] == [["कार्यालयको", "काम", "सुरु"], ["पाठ", "१€"]]
+
+
+def test_nepali_stretches_leave_out_sure_lines_and_latin_ones() -> None:
+    unsure = [word("यो", 0, 95), word("फारम", 200, 80), word("form", 400, 96), word("page", 600, 96)]
+    sure = [word("पाठ", 0, 96, line=2)]
+    latin = [word("Office", 0, 40, line=3)]
+
+    stretches = nepali_stretches([*unsure, *sure, *latin])
+
+    assert [texts(stretch) for stretch in stretches] == [["यो", "फारम", "form"]]
+
+
+def test_what_was_read_again_takes_its_place_in_the_line() -> None:
+    both = [word("Form", 0, 96), word("Sata", 200, 70), word("मा", 400, 80), word("page", 600, 96)]
+    again = [word("०१11", 0, 20), word("सडक", 200, 94), word("मा", 400, 95)]
+
+    merged = in_place(both, [(both[:3], again)])
+
+    assert texts(merged) == ["Form", "सडक", "मा", "page"]
+    assert {(found.paragraph, found.line) for found in merged} == {(1, 1)}
+    assert texts(in_place(both, [(both[:3], [])])) == texts(both)
