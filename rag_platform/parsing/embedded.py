@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rag_platform.errors import ParseError
 from rag_platform.parsing.reading import ParseOptions
+from rag_platform.types import Page
 
 __all__ = ["EmbeddedPictures"]
 
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 MIN_PIXELS = 64
 """Pictures with a shorter side are bullets, lines and icons."""
+
+_LEAST_SCORE = 0.5
 
 
 @dataclass
@@ -70,7 +73,12 @@ class EmbeddedPictures:
             except ParseError as error:
                 logger.warning("a picture inside a document is left out: %s", error)
                 return ""
-        return "\n".join(page.text.strip() for page in pages if page.text.strip())
+        return "\n".join(page.text.strip() for page in pages if _is_writing(page))
+
+
+def _is_writing(page: Page) -> bool:
+    """Say whether OCR read something: of a photograph it makes letters that no one wrote."""
+    return bool(page.text.strip()) and not page.suspect and page.score >= _LEAST_SCORE
 
 
 def _is_readable(content: bytes) -> bool:

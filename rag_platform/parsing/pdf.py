@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rag_platform.errors import EncryptedFile, ParseError, RagError
 from rag_platform.parsing import ocr
+from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.fontmap.legacy import legacy_converter
 from rag_platform.parsing.fontmap.matching import OcrPage
 from rag_platform.parsing.fontmap.reader import FontMapReader, MappedPage
 from rag_platform.parsing.grids import page_text
+from rag_platform.parsing.pdf_images import with_pictures
 from rag_platform.parsing.pdf_layer import by_font, layer_lines, text_flags
 from rag_platform.parsing.pictures import Pictures
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters, suspicion
@@ -88,6 +90,7 @@ class _Pages:
 
     def __init__(self, document: pymupdf.Document, options: ParseOptions, pictures: Pictures) -> None:
         self._document, self._options, self._pictures = document, options, pictures
+        self._embedded = EmbeddedPictures(options)
         self._failures: dict[int, str] = {}
 
     def read(self) -> tuple[Page, ...]:
@@ -101,9 +104,10 @@ class _Pages:
             if layer is not None:
                 found = mapped.get(number)
                 pages[number] = self._guarded(number, self._without_picture, layer, found, disagreement)
-        pictured = [n for n, page in pages.items() if page is None and n not in self._failures]
-        self._pictures.expect(pictured)
-        for number in pictured:
+        pages = {number: self._pictured(number, page) for number, page in pages.items()}
+        drawn = [n for n, page in pages.items() if page is None and n not in self._failures]
+        self._pictures.expect(drawn)
+        for number in drawn:
             pages[number] = self._guarded(number, self._by_picture, layers[number], mapped.get(number))
         return tuple(pages.get(number) or _failed(number, self._failures[number]) for number in numbers)
 
@@ -147,6 +151,15 @@ class _Pages:
             if mapped is not None and map_is_right(mapped, disagreement):
                 return _page(number, mapped, reason=f"{_fault(layer)}; {mapped.reason}")
         return self._unread(number, layer, mapped) if self._options.ocr == "never" else None
+
+    def _pictured(self, number: int, page: Page | None) -> Page | None:
+        """Return a page with what is written on the pictures it shows, if anything."""
+        if page is None or not page.text:
+            return page
+        return self._guarded(number, self._with_pictures, page) or page
+
+    def _with_pictures(self, _: int, page: Page) -> Page:
+        return with_pictures(self._document, page, self._embedded)
 
     def _unread(self, number: int, layer: Reading, mapped: Reading | None) -> Page:
         """Choose without OCR, because it is switched off."""
