@@ -133,10 +133,11 @@ def memory_row(n_pages: int, workers: int) -> tuple[str, str]:
 
 
 def _memory(process: psutil.Process) -> int:
+    """Return bytes in use; what a program shares with its caller while it starts counts once (PSS)."""
     used = 0
     for one in [process, *process.children(recursive=True)]:
         try:
-            used += one.memory_info().rss
+            used += one.memory_full_info().pss
         except psutil.NoSuchProcess:
             continue
     return used
