@@ -1,4 +1,4 @@
-"""The Tesseract program: a picture in, words with boxes out; which way up it stands; its languages.
+"""Tesseract through pytesseract: a picture in, words with boxes out; which way up it stands; its languages.
 
 One process a reading. It gets the bare pixels in a file: packing them as PNG costs time, and a pipe even more
 (Tesseract reads it byte by byte, a fifth of a page's time). What to ask it, and what to make of its answers,
@@ -13,10 +13,11 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from rag_platform.errors import MissingDependency, ParseError
 from rag_platform.parsing.slots import slot
@@ -89,11 +90,8 @@ class Tesseract:
             OcrTimeout: The limit was reached.
             ParseError: Tesseract failed.
         """
-        arguments = ("-l", require_languages(languages), *(_ONE_BLOCK if one_block else ()), "tsv")
-        run = self._run(picture, arguments)
-        if run.returncode:
-            raise ParseError(f"Tesseract failed ({_why(run)})")
-        return list(_words(run.stdout.decode("utf-8", "replace")))
+        config = " ".join(["--dpi", str(DPI), *(_ONE_BLOCK if one_block else ()), "-c tessedit_create_tsv=1"])
+        return list(_words(self._run(picture, "tsv", require_languages(languages), config)))
 
     def turn(self, picture: Image) -> int | None:
         """Return by how many degrees to turn a picture clockwise so that it stands upright.
@@ -102,31 +100,41 @@ class Tesseract:
         """
         if "osd" not in installed_languages():
             return None
-        arguments = ("-l", "osd", "--psm", "0", "-c", f"min_characters_to_try={_FEW_CHARACTERS}")
-        found = _ROTATE.search(self._run(picture, arguments).stdout.decode("utf-8", "replace"))
+        config = f"--dpi {DPI} --psm 0 -c min_characters_to_try={_FEW_CHARACTERS}"
+        try:
+            found = _ROTATE.search(self._run(picture, "osd", "osd", config))
+        except ParseError:  # how Tesseract says that there are too few characters
+            return None
         return int(found[1]) if found else None
 
-    def _run(self, picture: Image, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    def _run(self, picture: Image, extension: str, languages: str, config: str) -> str:
+        program = _pytesseract()
         with slot(self._workers), tempfile.NamedTemporaryFile(prefix="rag-ocr-", suffix=".pgm") as file:
             file.write(b"P5 %d %d 255\n" % picture.size)
             file.write(picture.tobytes())
             file.flush()
             started = time.monotonic()
             try:
-                return subprocess.run(
-                    [PROGRAM, file.name, "stdout", "--dpi", str(DPI), *arguments],
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    env=_environment(),
-                    timeout=max(0.01, self._left_s),
-                    check=False,
+                output: str = program.run_and_get_output(
+                    file.name, extension, languages, config, timeout=max(0.01, self._left_s)
                 )
-            except subprocess.TimeoutExpired as error:
-                raise OcrTimeout(f"OCR timed out after {self._timeout_s:g} s") from error
-            except FileNotFoundError as error:
+            except program.TesseractNotFoundError as error:
                 raise _not_installed() from error
+            except program.TesseractError as error:
+                raise ParseError(f"Tesseract failed ({_why(error.status, error.message)})") from error
+            except RuntimeError as error:  # how pytesseract reports its own time limit
+                raise OcrTimeout(f"OCR timed out after {self._timeout_s:g} s") from error
             finally:
                 self._left_s -= time.monotonic() - started
+            return output
+
+
+def _pytesseract() -> ModuleType:
+    """Return pytesseract, set to our program and to one thread a process."""
+    from pytesseract import pytesseract
+
+    pytesseract.tesseract_cmd, pytesseract.environ = PROGRAM, _environment()
+    return cast(ModuleType, pytesseract)
 
 
 def _environment() -> dict[str, str]:
@@ -138,11 +146,10 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "OMP_THREAD_LIMIT": "1"}
 
 
-def _why(run: subprocess.CompletedProcess[bytes]) -> str:
-    if run.returncode < 0:
-        return f"it crashed: signal {signal.Signals(-run.returncode).name}"
-    lines = run.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else f"status {run.returncode}"
+def _why(status: int, message: str) -> str:
+    if status < 0:
+        return f"it crashed: signal {signal.Signals(-status).name}"
+    return message.strip() or f"status {status}"
 
 
 def _words(table: str) -> Iterator[Word]:

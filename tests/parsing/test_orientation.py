@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pymupdf
 import pytest
 from parsing.files import SCAN, page_picture
@@ -92,14 +90,14 @@ def test_a_page_askew_is_straightened_and_says_so(scan: Image.Image) -> None:
 
 
 def test_upright_pages_do_not_pay_for_it(english: Image.Image, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Sequence[str]] = []
+    asked: list[str] = []
     run = Tesseract._run
 
-    def noted(self: Tesseract, picture: Image.Image, arguments: Sequence[str]) -> object:
-        asked.append(arguments)
-        return run(self, picture, arguments)
+    def noted(self: Tesseract, picture: Image.Image, extension: str, languages: str, config: str) -> str:
+        asked.append(extension)
+        return run(self, picture, extension, languages, config)
 
     monkeypatch.setattr(Tesseract, "_run", noted)
     ocr.read_picture(english, ParseOptions())
 
-    assert len(asked) == 1
+    assert asked == ["tsv"]
