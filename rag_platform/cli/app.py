@@ -1,0 +1,78 @@
+"""The table of commands, and how the program ends: exit codes, errors, interrupts and broken pipes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+from rag_platform import __version__
+from rag_platform.cli.ingest import delete, ingest
+from rag_platform.cli.listing import collections, doctor, documents, models
+from rag_platform.cli.parse import parse
+from rag_platform.cli.render import say, use_utf8
+from rag_platform.cli.search import search
+from rag_platform.cli.serve import serve
+from rag_platform.errors import RagError
+from rag_platform.privacy import keep_private
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="rag",
+    help="Nepali documents in, searchable and cited collections out.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code; ``arguments`` default to the process's."""
+    use_utf8()
+    keep_private()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except RagError as error:
+        say(f"error: {error}")
+        code = 1
+    except BrokenPipeError:
+        # The reader (``| head``) has enough. Python's own flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    if code == 130:
+        say("interrupted; what was finished is kept, repeat the command to go on")
+    sys.exit(code)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        app(arguments, prog_name="rag")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"rag-platform {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Nepali documents in, searchable and cited collections out."""
+
+
+for _command in (ingest, delete, search, parse, documents, collections, models, serve, doctor):
+    app.command()(_command)

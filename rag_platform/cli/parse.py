@@ -1,0 +1,60 @@
+"""``rag parse``: what extraction makes of one file."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_platform.cli.options import EnvFile, Verbose, open_settings
+from rag_platform.cli.render import Format, emit, say
+
+__all__ = ["TextFormat", "parse"]
+
+
+class TextFormat(StrEnum):
+    """How ``parse`` writes what it read."""
+
+    text = "text"
+    json = "json"
+
+
+def parse(
+    file: Annotated[
+        Path, typer.Argument(exists=True, readable=True, dir_okay=False, help="The file to read.")
+    ],
+    output: Annotated[TextFormat, typer.Option("--format", help="Text alone, or all that is known.")] = (
+        TextFormat.text
+    ),
+    env_file: EnvFile = None,
+    verbose: Verbose = False,
+) -> None:
+    """Show what extraction makes of one file; nothing is stored."""
+    from rag_platform.parsing.parse import ParseOptions, parse_file
+    from rag_platform.text.language import detect_language
+
+    settings = open_settings(env_file, verbose)
+    options = ParseOptions(
+        ocr=settings.ocr, languages=settings.tesseract_languages, ocr_timeout_s=settings.ocr_timeout_s
+    )
+    document = parse_file(file, collection=settings.collection_name, options=options)
+    if output is TextFormat.text:
+        sys.stdout.write(document.text + "\n")
+        origins = sorted({page.origin for page in document.pages})
+        say(f"{document.format}, {len(document.pages)} pages, origin: {', '.join(origins)}")
+        return
+    about = {
+        "source": document.source,
+        "document_id": document.document_id,
+        "content_sha256": document.content_sha256,
+        "format": document.format,
+        "language": detect_language(document.text),
+        "pages": len(document.pages),
+        "characters": len(document.text),
+        "metadata": dict(document.metadata),
+    }
+    emit(Format.json, {"document": about, "pages": [asdict(page) for page in document.pages]}, [])

@@ -1,0 +1,43 @@
+"""``rag serve``: the HTTP service."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Annotated
+
+import typer
+
+from rag_platform.cli.options import EnvFile, Verbose, open_settings, open_system
+from rag_platform.cli.render import say
+
+__all__ = ["serve"]
+
+
+def serve(
+    host: Annotated[str | None, typer.Option("--host", help="Address; 0.0.0.0: every network.")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="Port.")] = None,
+    env_file: EnvFile = None,
+    reload: Annotated[bool, typer.Option("--reload", help="Restart when the code changes.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Serve the published collections over HTTP."""
+    import uvicorn
+
+    from serving.app import create_app
+
+    settings = open_settings(env_file, verbose, RAG_HOST=host, RAG_PORT=port)
+    level = "info" if verbose else "warning"
+    application = "serving.app:create_app" if reload else create_app(system=open_system(settings))
+    if reload:
+        os.environ.update(settings.environment())  # the restarted process reads them from there
+    say(f"serving {settings.home} on http://{settings.host}:{settings.port} (Ctrl-C stops it)")
+    with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
+        uvicorn.run(
+            application,
+            factory=reload,
+            reload=reload,
+            host=settings.host,
+            port=settings.port,
+            log_level=level,
+        )
