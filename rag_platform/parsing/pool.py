@@ -16,17 +16,19 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from rag_platform.errors import EnvironmentProblem, ParseError, RagError
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.sniff import sniff
-from rag_platform.parsing.worker import READY, Job, parse_job, receive, send
+from rag_platform.parsing.worker import READY, Job, Task, attempt, parse_job, receive, send
 from rag_platform.types import Document
 
-__all__ = ["Job", "Limits", "parse_all"]
+__all__ = ["Job", "Limits", "do_all", "parse_all"]
+
+_T = TypeVar("_T")
 
 _INLINE_BYTES = {**dict.fromkeys(("txt", "md", "csv", "tsv", "jsonl"), 1 << 20), "html": 1 << 18}
 """Files of text up to these sizes are parsed in the calling process: starting another costs more."""
@@ -50,11 +52,24 @@ _DEFAULT_LIMITS = Limits()
 def parse_all(
     jobs: Sequence[Job], options: ParseOptions, *, workers: int = 0, limits: Limits = _DEFAULT_LIMITS
 ) -> Iterator[tuple[str, Document | RagError]]:
-    """Parse files and yield ``(key, document or error)`` as each is done.
+    """Parse files and yield ``(key, document or error)`` as each is done; see ``do_all``."""
+    return do_all(parse_job, jobs, options, workers=workers, limits=limits)
+
+
+def do_all(
+    task: Callable[[Job, ParseOptions], _T],
+    jobs: Sequence[Job],
+    options: ParseOptions,
+    *,
+    workers: int = 0,
+    limits: Limits = _DEFAULT_LIMITS,
+) -> Iterator[tuple[str, _T | RagError]]:
+    """Do a task for files and yield ``(key, result or error)`` as each is done.
 
     Args:
-        jobs: What to parse.
-        options: How.
+        task: A function of a module, or a ``partial`` of one.
+        jobs: The files.
+        options: How they are read.
         workers: Processes at once; 0: one a core.
         limits: What each file may take.
 
@@ -64,20 +79,21 @@ def parse_all(
     heavy = []
     for job in jobs:
         if _is_light(job):
-            yield job.key, parse_job(job, options)
+            yield job.key, cast("_T | RagError", attempt(task, job, options))
         else:
             heavy.append(job)
     if heavy:
-        pool = _Pool(heavy, options, limits)
+        pool = _Pool(task, heavy, options, limits)
         with contextlib.closing(pool):
-            yield from pool.results(min(workers or os.cpu_count() or 1, len(heavy)))
+            for key, result in pool.results(min(workers or os.cpu_count() or 1, len(heavy))):
+                yield key, cast("_T | RagError", result)
 
 
 def _is_light(job: Job) -> bool:
     """Say whether a file is small and of text alone, by its content: a name can be wrong."""
     try:
         return job.path.stat().st_size <= _INLINE_BYTES.get(sniff(job.path, job.source), 0)
-    except (RagError, OSError):  # refused at first sight, which the parser will say
+    except Exception:  # refused at first sight: the parser says why
         return True
 
 
@@ -119,11 +135,11 @@ class _Process:
             pass
         raise _no_process(self.verdict or f"it ended with status {self.popen.wait()} before it was ready")
 
-    def parse(self, job: Job, options: ParseOptions, timeout_s: float) -> object:
-        """Have a file parsed; the end of the process is an error of that file."""
+    def do(self, task: Task, job: Job, options: ParseOptions, timeout_s: float) -> object:
+        """Have a task done for a file; the end of the process is an error of that file."""
         self.job, self.deadline = job, time.monotonic() + timeout_s
         try:
-            send(self._stdin, (job, options))
+            send(self._stdin, (task, job, options))
             result = receive(self._stdout)
         except (EOFError, OSError):
             return ParseError(f"{job.source!r} cannot be read: {self.verdict or self._end()}")
@@ -170,15 +186,16 @@ def _no_process(why: str) -> EnvironmentProblem:
 class _Pool:
     """Threads that each keep one process busy, and the caller's thread, which watches their limits."""
 
-    def __init__(self, jobs: Sequence[Job], options: ParseOptions, limits: Limits) -> None:
+    def __init__(self, task: Task, jobs: Sequence[Job], options: ParseOptions, limits: Limits) -> None:
+        self._task = task
         self._waiting, self._n_jobs = deque(jobs), len(jobs)
         self._options, self._limits = options, limits
         self._results: queue.SimpleQueue[tuple[Job, object] | EnvironmentProblem] = queue.SimpleQueue()
         self._processes: dict[int, _Process] = {}
         self._threads: list[threading.Thread] = []
 
-    def results(self, n_workers: int) -> Iterator[tuple[str, Document | RagError]]:
-        """Yield ``(key, document or error)`` of every job."""
+    def results(self, n_workers: int) -> Iterator[tuple[str, object]]:
+        """Yield ``(key, result or error)`` of every job."""
         for slot in range(n_workers):
             thread = threading.Thread(target=self._work, args=(slot,), name=f"parse-{slot}", daemon=True)
             self._threads.append(thread)
@@ -191,8 +208,8 @@ class _Pool:
                 if isinstance(got, EnvironmentProblem):
                     raise got
                 job, result = got
-                if not isinstance(result, Document | RagError):
-                    raise cast(Exception, result)
+                if isinstance(result, Exception) and not isinstance(result, RagError):
+                    raise result
                 n_done += 1
                 yield job.key, result
             if time.monotonic() - looked >= _LOOK_S:
@@ -211,7 +228,7 @@ class _Pool:
                     job = self._waiting.popleft()
                 except IndexError:  # another thread took it
                     break
-                self._results.put((job, process.parse(job, self._options, self._limits.timeout_s)))
+                self._results.put((job, process.do(self._task, job, self._options, self._limits.timeout_s)))
                 if process.job is not None:
                     self._processes.pop(slot).close()
                     process = None

@@ -1,4 +1,4 @@
-"""The process that one document at a time is parsed in: jobs come in on stdin, results go out on stdout.
+"""The process that one document at a time is read in: jobs come in on stdin, results go out on stdout.
 
 Started by ``pool`` and by nothing else. It ends when its stdin closes, with everything it started: an OCR
 whose caller was killed must not go on for minutes.
@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -22,7 +23,7 @@ from rag_platform.errors import ParseError, RagError
 from rag_platform.parsing.reading import ParseOptions
 from rag_platform.types import Document
 
-__all__ = ["READY", "Job", "Result", "parse_job", "receive", "send", "serve"]
+__all__ = ["READY", "Job", "Task", "attempt", "parse_job", "receive", "send", "serve"]
 
 READY = "ready"
 _LENGTH_BYTES = 8
@@ -38,15 +39,21 @@ class Job:
     collection: str
 
 
-Result = Document | RagError
+Task = Callable[[Job, ParseOptions], object]
+"""What is done with a file; it goes to the other process by its name, so it stands in a module."""
 
 
-def parse_job(job: Job, options: ParseOptions) -> Result:
-    """Parse one file; an error of ours is a result, too."""
+def parse_job(job: Job, options: ParseOptions) -> Document:
+    """Parse one file."""
     from rag_platform.parsing.parse import parse_file
 
+    return parse_file(job.path, source=job.source, collection=job.collection, options=options)
+
+
+def attempt(task: Task, job: Job, options: ParseOptions) -> object:
+    """Do one task; an error of ours is a result, too."""
     try:
-        return parse_file(job.path, source=job.source, collection=job.collection, options=options)
+        return task(job, options)
     except RagError as error:
         return error
 
@@ -86,19 +93,18 @@ def serve(memory_bytes: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _limit_memory(memory_bytes)
-    jobs: queue.SimpleQueue[tuple[Job, ParseOptions]] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[tuple[Task, Job, ParseOptions]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(jobs_in, jobs), daemon=True).start()
     import rag_platform.parsing.parse  # noqa: F401  # ready means: nothing is left to import
 
     send(out, READY)
     while True:
-        job, options = jobs.get()
-        send(out, _guarded(job, options, memory_bytes))
+        send(out, _guarded(*jobs.get(), memory_bytes))
 
 
-def _guarded(job: Job, options: ParseOptions, memory_bytes: int) -> object:
+def _guarded(task: Task, job: Job, options: ParseOptions, memory_bytes: int) -> object:
     try:
-        return _portable(parse_job(job, options))
+        return _portable(attempt(task, job, options))
     except MemoryError:
         return ParseError(
             f"{job.source!r} needs more than {memory_bytes >> 20} MB to be read; split it, or raise "
@@ -109,7 +115,7 @@ def _guarded(job: Job, options: ParseOptions, memory_bytes: int) -> object:
         return _portable(error)
 
 
-def _portable(result: Result | Exception) -> Result | Exception:
+def _portable(result: object) -> object:
     """Return a result that survives the way to another process; not every exception does."""
     if isinstance(result, Exception):
         try:
@@ -120,7 +126,7 @@ def _portable(result: Result | Exception) -> Result | Exception:
     return result
 
 
-def _listen(stream: BinaryIO, jobs: queue.SimpleQueue[tuple[Job, ParseOptions]]) -> None:
+def _listen(stream: BinaryIO, jobs: queue.SimpleQueue[tuple[Task, Job, ParseOptions]]) -> None:
     with contextlib.suppress(EOFError):
         while True:
             jobs.put(receive(stream))  # type: ignore[arg-type]  # our own pool sends nothing else
