@@ -19,7 +19,7 @@ from rag_platform import tables
 from rag_platform.chunking.chunkers import chunk_document
 from rag_platform.embedding.embed import embed_chunks
 from rag_platform.entries import Entry
-from rag_platform.errors import ChunkTooLong, RagError, StorageError
+from rag_platform.errors import ChunkTooLong, EncryptedFile, RagError, StorageError
 from rag_platform.parsing.pool import Job, parse_all
 from rag_platform.plan import (
     Plan,
@@ -61,6 +61,7 @@ __all__ = [
     "publish",
     "purge",
     "raw_documents",
+    "retry_locked",
 ]
 
 _EMBED_AT_ONCE = 256
@@ -192,6 +193,23 @@ def forget(system: System, entries: Sequence[Entry]) -> None:
         for stage in entry.stages:
             drop_rows(system.tables, stage, entry)
     system.catalog.forget([entry.document_id for entry in entries])
+
+
+def retry_locked(system: System, sources: Sequence[tuple[str, str]]) -> None:
+    """Have documents read again that failed for want of a password; those of ``(collection, source)``.
+
+    Which passwords were tried is recorded nowhere, so only who gives new ones knows that it is worth it.
+    """
+    wanted = set(sources)
+    locked = [
+        entry.document_id
+        for entry in system.catalog.entries()
+        if (entry.collection, entry.source) in wanted
+        and (record := entry.stages.get("pages")) is not None
+        and record.failure is not None
+        and record.failure.code == EncryptedFile.code
+    ]
+    system.catalog.forget(locked, stages=["pages"])
 
 
 def delete(system: System, collection: str, source: str) -> Entry:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -50,8 +51,8 @@ def _setting(name: str, default: Any, description: str, **limits: Any) -> Any:  
     return Field(default, validation_alias=name, description=description, **limits)
 
 
-def _secret(name: str, description: str) -> Any:  # noqa: ANN401
-    return Field("", validation_alias=name, description=description, repr=False)
+def _secret(name: str, description: str, default: Any = "") -> Any:  # noqa: ANN401
+    return Field(default, validation_alias=name, description=description, repr=False)
 
 
 class Settings(BaseSettings):
@@ -88,6 +89,9 @@ class Settings(BaseSettings):
         DEFAULT_KINDS,
         "kinds that are ingested, comma-separated: text, table, image (OCR of pictures in documents)",
         min_length=1,
+    )
+    pdf_passwords: Annotated[tuple[str, ...], NoDecode] = _secret(
+        "RAG_PDF_PASSWORDS", "passwords tried on locked PDFs, comma-separated, a comma in one as \\,", ()
     )
     workers: int = _setting("RAG_WORKERS", 0, "processes that parse at once; 0: one a core", ge=0)
 
@@ -205,10 +209,9 @@ class Settings(BaseSettings):
         }
         if merged.get("RAG_PROFILE") == "full":
             merged = {**FULL_PROFILE, **merged}
-        for listed in ("RAG_EMBEDDERS", "RAG_KINDS"):
+        for listed in ("RAG_EMBEDDERS", "RAG_KINDS", "RAG_PDF_PASSWORDS"):
             if listed in merged:
-                names = [name.strip() for name in merged[listed].split(",")]
-                merged[listed] = [name for name in names if name]  # type: ignore[assignment]
+                merged[listed] = _parted(merged[listed])  # type: ignore[assignment]
         try:
             return cls.model_validate(merged)
         except ValidationError as error:
@@ -256,7 +259,19 @@ def _written(default: object) -> str:
     """Return a default as it stands in an environment file."""
     if isinstance(default, bool):
         return str(default).lower()
-    return ",".join(default) if isinstance(default, tuple) else str(default)
+    if isinstance(default, tuple):
+        return ",".join(value.replace(",", r"\,") for value in default)
+    return str(default)
+
+
+def _parted(written: str) -> list[str]:
+    r"""Return the values of a list setting.
+
+    >>> _parted(r"text, table"), _parted(r"a\,b,c")
+    (['text', 'table'], ['a,b', 'c'])
+    """
+    values = (value.strip().replace(r"\,", ",") for value in re.split(r"(?<!\\),", written))
+    return [value for value in values if value]
 
 
 def example() -> str:

@@ -78,6 +78,7 @@ class System:
             ocr_timeout_s=settings.ocr_timeout_s,
             kinds=settings.kinds,
             workers=settings.workers,
+            passwords=settings.pdf_passwords,
         )
 
     @property

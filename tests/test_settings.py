@@ -201,3 +201,12 @@ def test_the_example_uncommented_gives_the_defaults(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("\n".join(lines), encoding="utf-8")
     assert len([line for line in lines if line]) == len(Settings.names())
     assert values(Settings.load()) == values(Settings.load(env_file=None))
+
+
+def test_passwords_are_a_list_that_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_PDF_PASSWORDS", r"गोप्य, a\,b")
+    settings = Settings.load()
+
+    assert settings.pdf_passwords == ("गोप्य", "a,b")
+    assert "गोप्य" not in repr(settings)
+    assert settings.environment()["RAG_PDF_PASSWORDS"] == r"गोप्य,a\,b"

@@ -15,11 +15,13 @@ from rag_platform.cli.options import (
     EnvFile,
     Kinds,
     Output,
+    Password,
     QdrantKey,
     QdrantUrl,
     Verbose,
     open_settings,
     open_system,
+    with_password,
 )
 from rag_platform.cli.render import (
     Format,
@@ -55,6 +57,7 @@ def ingest(
     qdrant_api_key: QdrantKey = None,
     chunk_size: Annotated[int | None, typer.Option("--chunk-size", help="Tokens of a chunk.")] = None,
     kinds: Kinds = None,
+    password: Password = None,
     embedding: Embedding = None,
     env_file: EnvFile = None,
     verbose: Verbose = False,
@@ -63,6 +66,8 @@ def ingest(
 
     Exit code 1 when a document failed or is of no supported format; all others are ingested.
     """
+    from rag_platform import pipeline
+
     settings = open_settings(
         env_file,
         verbose,
@@ -73,13 +78,15 @@ def ingest(
         EMBEDDING_MODEL=embedding,
         RAG_EMBEDDERS=embedding,
     )
-    system = open_system(settings)
+    system = open_system(with_password(settings, password))
     name = collection or settings.collection_name
     system.catalog.create_collection(name)
     refused: dict[str, StorageError] = {}
     sources = [(name, source) for source in system.inbox.add(paths, name, refused=refused)]
     if not sources and not refused:
         say("nothing to ingest: no file below these paths (links, hidden and temporary ones are skipped)")
+    if settings.pdf_passwords or password:
+        pipeline.retry_locked(system, sources)
     rows, published = _materialize(system, name, sources, force=force)
     _finish(([*rows, *(refused_row(source, error) for source, error in refused.items())], published), output)
 

@@ -23,11 +23,13 @@ __all__ = [
     "EnvFile",
     "Kinds",
     "Output",
+    "Password",
     "QdrantKey",
     "QdrantUrl",
     "Verbose",
     "open_settings",
     "open_system",
+    "with_password",
 ]
 
 Kinds = Annotated[str | None, typer.Option("--kinds", help="Of text, table, image; comma-separated.")]
@@ -35,6 +37,10 @@ Collection = Annotated[str | None, typer.Option("-c", "--collection", help="Name
 Embedding = Annotated[str | None, typer.Option("--embedding", help="Embedding model, see `rag models`.")]
 Output = Annotated[Format, typer.Option("--format", help="How the data on stdout is written.")]
 EnvFile = Annotated[Path | None, typer.Option("--env-file", help="Settings file instead of .env.")]
+Password = Annotated[
+    str | None,
+    typer.Option("--password", metavar="PASSWORD", help="Tried on locked PDFs before RAG_PDF_PASSWORDS."),
+]
 QdrantUrl = Annotated[str | None, typer.Option("--qdrant-url", help="Qdrant server; else embedded.")]
 QdrantKey = Annotated[str | None, typer.Option("--qdrant-api-key", help="Key of the Qdrant server.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show the log on stderr.")]
@@ -44,6 +50,13 @@ def open_settings(env_file: Path | None, verbose: bool, **flags: object) -> Sett
     """Read settings with flags above all, and let the log speak when it is wanted."""
     log_to_stderr(verbose=verbose)
     return Settings.load(Path(".env") if env_file is None else env_file, **flags)
+
+
+def with_password(settings: Settings, password: str | None) -> Settings:
+    """Return settings with a password that is tried first."""
+    if password is None:
+        return settings
+    return settings.model_copy(update={"pdf_passwords": (password, *settings.pdf_passwords)})
 
 
 def open_system(settings: Settings, *, must_exist: bool = False) -> System:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from rag_platform.cli.options import EnvFile, Verbose, open_settings
+from rag_platform.cli.options import EnvFile, Password, Verbose, open_settings, with_password
 from rag_platform.cli.render import Format, emit, say
 
 __all__ = ["TextFormat", "parse"]
@@ -30,6 +30,7 @@ def parse(
     output: Annotated[TextFormat, typer.Option("--format", help="Text alone, or all that is known.")] = (
         TextFormat.text
     ),
+    password: Password = None,
     env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
@@ -37,9 +38,12 @@ def parse(
     from rag_platform.parsing.parse import ParseOptions, parse_file
     from rag_platform.text.language import detect_language
 
-    settings = open_settings(env_file, verbose)
+    settings = with_password(open_settings(env_file, verbose), password)
     options = ParseOptions(
-        ocr=settings.ocr, languages=settings.tesseract_languages, ocr_timeout_s=settings.ocr_timeout_s
+        ocr=settings.ocr,
+        languages=settings.tesseract_languages,
+        ocr_timeout_s=settings.ocr_timeout_s,
+        passwords=settings.pdf_passwords,
     )
     document = parse_file(file, collection=settings.collection_name, options=options)
     if output is TextFormat.text:

@@ -134,7 +134,8 @@ def _typed(error: Exception, path: Path, source: str) -> RagError:
         return MissingDependency(f"{error.name or error} is not installed; run: pip install rag-platform")
     if isinstance(error, OSError) and error.filename is not None and Path(error.filename) == path:
         return StorageError(f"{path} cannot be read: {error.strerror}; is it there and readable?")
-    detail = (str(error).strip().splitlines() or ["no details"])[0]
+    # The copy's own place means nothing to anybody.
+    detail = (str(error).replace(str(path), source).strip().splitlines() or ["no details"])[0]
     return ParseError(
         f"{source!r} is damaged or malformed ({type(error).__name__}: {detail}); get it again or save it anew"
     )

@@ -7,7 +7,7 @@ One damaged page never loses the others; a file cut short is refused as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,15 +43,33 @@ def read_pdf(path: Path, options: ParseOptions) -> ParsedFile:
 
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
-    with pymupdf.open(str(path), filetype="pdf") as document:
-        if document.needs_pass:
-            raise EncryptedFile("the PDF opens only with a password; save it without one")
+    with _opened(path) as document:
+        _unlock(document, options.passwords)
         if document.page_count == 0:
             raise ParseError("the PDF has no pages: damaged or truncated")
         if document.is_repaired:
             _refuse_truncated(document)
         with Pictures(document, options) as pictures:
             return ParsedFile(_Pages(document, options, pictures).read(), _metadata(document))
+
+
+def _opened(path: Path) -> pymupdf.Document:
+    """Open a PDF; MuPDF's own message would show where the copy lies, not what the file is called."""
+    import pymupdf
+
+    try:
+        return pymupdf.open(str(path), filetype="pdf")
+    except pymupdf.FileDataError as error:
+        raise ParseError("the PDF is damaged or truncated; get the file again") from error
+
+
+def _unlock(document: pymupdf.Document, passwords: Sequence[str]) -> None:
+    """Open what only a password opens; an owner's password, which forbids changes, locks no reader out."""
+    if document.needs_pass and not any(document.authenticate(password) for password in passwords):
+        tried = (
+            "none of the passwords given opens the PDF" if passwords else "the PDF opens with a password only"
+        )
+        raise EncryptedFile(f"{tried}; give it with --password or RAG_PDF_PASSWORDS, or save it without one")
 
 
 def _metadata(document: pymupdf.Document) -> dict[str, str]:

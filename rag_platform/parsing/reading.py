@@ -42,6 +42,7 @@ class ParseOptions:
         ocr_timeout_s: Time limit of one page's OCR.
         kinds: What is wanted of a file; pictures inside documents are OCRed only with ``image`` among them.
         workers: Pages read by OCR at once, over all documents; 0: one a core. Changes no page.
+        passwords: Tried in turn on PDFs that open only with one. Secret: in no recipe, message or ``repr``.
     """
 
     ocr: OcrMode = "auto"
@@ -49,6 +50,7 @@ class ParseOptions:
     ocr_timeout_s: float = 120.0
     kinds: tuple[Kind, ...] = DEFAULT_KINDS
     workers: int = 0
+    passwords: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def recipe(self) -> str:

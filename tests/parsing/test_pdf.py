@@ -7,6 +7,7 @@ import pytest
 from parsing.files import ACT, Pdf, Read, Write, assemble, layer_pdf
 
 from rag_platform.errors import EncryptedFile, ParseError
+from rag_platform.parsing.reading import ParseOptions
 
 NOTICE = "विद्यार्थीलाई छात्रवृत्ति वितरण गरिनेछ।"
 ENGLISH = "The reading room opens at ten in the morning."
@@ -72,25 +73,38 @@ def test_the_digital_sample_reads_as_it_was_written(read: Read) -> None:
     assert document.metadata["author"] == "nepali_starter"
 
 
-def test_a_user_password_is_refused_and_an_owner_password_is_not(
-    read: Read, write: Write, tmp_path: Path
-) -> None:
+@pytest.fixture
+def locked(tmp_path: Path) -> Path:
     with pymupdf.open(stream=layer_pdf([[(60, 700, ENGLISH)]])) as document:
         common = {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "owner_pw": "owner"}
-        document.save(str(tmp_path / "user.pdf"), user_pw="secret", **common)
+        document.save(str(tmp_path / "user.pdf"), user_pw="गोप्य", **common)
         document.save(str(tmp_path / "owner.pdf"), **common)
+    return tmp_path / "user.pdf"
 
-    with pytest.raises(EncryptedFile, match="password"):
-        read(tmp_path / "user.pdf")
-    assert read(tmp_path / "owner.pdf").text == ENGLISH
+
+def test_a_user_password_is_needed_and_an_owner_password_is_not(read: Read, locked: Path) -> None:
+    with pytest.raises(EncryptedFile, match="--password"):
+        read(locked)
+    assert read(locked, passwords=("अर्को", "गोप्य")).text == ENGLISH
+    assert read(locked.with_name("owner.pdf")).text == ENGLISH
+
+
+def test_passwords_are_secret(read: Read, locked: Path) -> None:
+    options = ParseOptions(passwords=("नमिल्ने",))
+
+    with pytest.raises(EncryptedFile, match="none of the passwords") as refusal:
+        read(locked, passwords=options.passwords)
+    assert "नमिल्ने" not in str(refusal.value) + repr(options) + options.recipe
+    assert options.recipe == ParseOptions().recipe
 
 
 def test_a_truncated_file_is_refused(read: Read, write: Write) -> None:
     whole = ACT.read_bytes()
 
     for share in (0.3, 0.6, 0.9):
-        with pytest.raises(ParseError, match="truncated"):
-            read(write("cut.pdf", whole[: int(len(whole) * share)]))
+        with pytest.raises(ParseError, match="truncated") as refusal:
+            read(write("cut.pdf", whole[: int(len(whole) * share)]), source="ऐन.pdf")
+        assert "cut.pdf" not in str(refusal.value)
 
 
 def test_a_mended_file_that_lost_nothing_is_read(read: Read, write: Write) -> None:
