@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from rag_platform.errors import SchemaMismatch
-from rag_platform.types import Chunk, Document, Page, Region
+from rag_platform.types import Chunk, Document, Fields, Page, Region
 
 __all__ = [
     "CHUNKS",
@@ -90,6 +90,7 @@ CHUNKS = pa.schema(
         _field("language", _STR, "ne, en, mixed, romanized or unknown"),
         _field("path", _STR, "headings and legal divisions above its start, joined by ' > '"),
         _field("header", _STR, "header row of the table inside which it starts, searched with the text"),
+        _field("fields", _STR, "JSON object: name -> list of words or whole numbers, for filters"),
     ]
 )
 
@@ -158,13 +159,18 @@ def pages_from(table: pa.Table) -> tuple[Page, ...]:
 
 def chunks_table(chunks: Sequence[Chunk]) -> pa.Table:
     """Return chunks as rows."""
-    return pa.Table.from_pylist([asdict(chunk) for chunk in chunks], schema=CHUNKS)
+    rows = [{**asdict(chunk), "fields": json.dumps(chunk.fields, ensure_ascii=False)} for chunk in chunks]
+    return pa.Table.from_pylist(rows, schema=CHUNKS)
 
 
 def chunks_from(table: pa.Table) -> list[Chunk]:
     """Return the rows of a chunks table as values, in table order."""
     rows: list[dict[str, Any]] = _selected(table, CHUNKS.names).to_pylist()
-    return [Chunk(**row) for row in rows]
+    return [Chunk(**{**row, "fields": _fields(json.loads(row["fields"]))}) for row in rows]
+
+
+def _fields(stored: dict[str, list[str | int]]) -> Fields:
+    return {name: tuple(values) for name, values in stored.items()}
 
 
 def _selected(table: pa.Table, names: Sequence[str]) -> pa.Table:

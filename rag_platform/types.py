@@ -19,11 +19,14 @@ __all__ = [
     "DEFAULT_KINDS",
     "PAGE_BREAK",
     "Chunk",
+    "Condition",
     "Document",
     "Failure",
+    "Fields",
     "Hit",
     "Kind",
     "Mode",
+    "Operator",
     "Origin",
     "Page",
     "Prompt",
@@ -32,6 +35,7 @@ __all__ = [
     "Scored",
     "Span",
     "Status",
+    "Value",
     "chunk_id",
     "document_id",
     "fingerprint",
@@ -51,6 +55,11 @@ DEFAULT_KINDS: tuple[Kind, ...] = ("text", "table")
 RegionKind = Literal["heading", "table", "image"]
 Mode = Literal["hybrid", "dense", "lexical"]
 Prompt = Literal["query", "passage"]
+Value = str | int
+"""What a field holds: words, or a whole number; a day is the number yyyymmdd of the Gregorian calendar."""
+Fields = Mapping[str, tuple[Value, ...]]
+"""Typed metadata by name, each with one value or several, for filters."""
+Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 Status = Literal["pending", "ok", "unchanged", "empty", "failed", "unsupported", "deleted"]
 
 
@@ -183,6 +192,8 @@ class Chunk:
             (``भाग ३ > परिच्छेद २ > दफा ९``); empty without any.
         header: The header row of the table inside which the chunk starts; empty elsewhere. It is no part
             of ``text``, but is searched and embedded with it.
+        fields: What is known about its document and found in it (publisher, year, published, section ...), for
+            filters; no part of its identity.
     """
 
     chunk_id: str
@@ -202,6 +213,7 @@ class Chunk:
     language: str
     path: str = ""
     header: str = ""
+    fields: Fields = field(default_factory=dict)
 
     @property
     def indexed_text(self) -> str:
@@ -215,6 +227,23 @@ class Scored:
 
     chunk_id: str
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a chunk must be like to be searched at all; several conditions hold together.
+
+    Attributes:
+        field: ``source``, ``document_id``, ``language``, ``kind``, ``path`` (matches all below it), or a
+            name in ``Chunk.fields``.
+        operator: ``=`` holds when one of the chunk's values is one of ``values``, ``!=`` when none is (also
+            without any value); the others compare numbers with the one in ``values``.
+        values: At least one; exactly one where numbers are compared.
+    """
+
+    field: str
+    operator: Operator
+    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)

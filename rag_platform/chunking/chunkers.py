@@ -31,7 +31,7 @@ __all__ = [
 DEFAULT_SIZE = 256
 DEFAULT_OVERLAP_RATIO = 0.15
 
-STRUCTURE = "structure-1"
+STRUCTURE = "structure-2"
 """Raise it whenever parts, paths or headers change for equal pages."""
 
 _HEADER_SHARE = 4

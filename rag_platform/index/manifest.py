@@ -40,7 +40,7 @@ LEXICAL = "lexical"
 BATCH_POINTS = 500
 """Points written at once, so that memory and requests stay bounded whatever the loader yields."""
 
-_LAYOUT = "points/3"
+_LAYOUT = "points/4"
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 
@@ -86,12 +86,14 @@ def _is_safe(char: str) -> bool:
 
 def payload(chunk: Chunk) -> dict[str, Any]:
     """Return the stored fields of a point: exactly those of ``Chunk``."""
-    return {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
+    stored = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
+    return {**stored, "fields": {name: list(values) for name, values in chunk.fields.items()}}
 
 
 def chunk_from(stored: Mapping[str, Any]) -> Chunk:
     """Return the chunk of a payload; fields that others added are ignored."""
-    return Chunk(**{name: stored[name] for name in _CHUNK_FIELDS})
+    fields_ = {name: tuple(values) for name, values in stored["fields"].items()}
+    return Chunk(**{**{name: stored[name] for name in _CHUNK_FIELDS}, "fields": fields_})
 
 
 @dataclass(frozen=True, slots=True)
