@@ -192,7 +192,7 @@ class Chunk:
             (``भाग ३ > परिच्छेद २ > दफा ९``); empty without any.
         header: The header row of the table inside which the chunk starts; empty elsewhere. It is no part
             of ``text``, but is searched and embedded with it.
-        fields: What is known about its document and found in it (publisher, year, published, section ...), for
+        fields: What is known about its document and found in it (publisher, year, section ...), for
             filters; no part of its identity.
     """
 
