@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import lzma
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 from rag_platform.errors import ParseError
 
-__all__ = ["open_archive"]
+__all__ = ["DAMAGE", "open_archive"]
+
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+)
+"""What ``zipfile`` raises when a container or a member is damaged, under a password or packed strangely."""
 
 MAX_ENTRIES = 20_000
 MAX_BYTES = 1 << 30
@@ -25,7 +41,9 @@ def open_archive(path: Path) -> zipfile.ZipFile:
     """
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # the disk
         raise ParseError(
             f"the file is a damaged or truncated ZIP container ({error}); get it again"
         ) from error

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag_platform.errors import ParseError
+from rag_platform.parsing import archive
 from rag_platform.parsing.reading import ParseOptions
 from rag_platform.types import Page
 
@@ -53,7 +54,7 @@ class EmbeddedPictures:
         """
         if "image" not in self.options.kinds or self.options.ocr == "never":
             return ""
-        content = load()
+        content = _loaded(load)
         digest = hashlib.sha256(content or b"").hexdigest()
         if not content or digest in self.shown:
             return ""
@@ -76,6 +77,15 @@ class EmbeddedPictures:
         return "\n".join(page.text.strip() for page in pages if _is_writing(page))
 
 
+def _loaded(load: Callable[[], bytes | None]) -> bytes | None:
+    """Return a picture's file; a damaged one costs no more than itself."""
+    try:
+        return load()
+    except (*archive.DAMAGE, LookupError) as error:
+        logger.warning("a picture inside a document is left out: %s", error)
+        return None
+
+
 def _is_writing(page: Page) -> bool:
     """Say whether OCR read something: of a photograph it makes letters that no one wrote."""
     return bool(page.text.strip()) and not page.suspect and page.score >= _LEAST_SCORE
@@ -83,12 +93,14 @@ def _is_writing(page: Page) -> bool:
 
 def _is_readable(content: bytes) -> bool:
     """Say whether it is a picture of pixels, and not a small one; drawings (EMF, SVG) are none."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
+
+    from rag_platform.parsing.image import DAMAGE
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        warnings.filterwarnings("ignore", module="PIL")
         try:
             with Image.open(io.BytesIO(content)) as picture:
                 return min(picture.size) >= MIN_PIXELS and picture.format not in ("EMF", "WMF")
-        except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError):
+        except (Image.DecompressionBombError, *DAMAGE):
             return False

@@ -23,6 +23,7 @@ from rag_platform.parsing.decode import decode, html_declared
 from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.html_fonts import HtmlFonts, LoadPicture, picture_within
 from rag_platform.parsing.legacy_runs import converted_plain
+from rag_platform.parsing.numbering import whole_number
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.types import Region, RegionKind
 
@@ -331,17 +332,10 @@ def _item_label(item: Tag) -> str:
     parent = item.parent
     if parent is None or parent.name != "ol":
         return "- "
-    first = _number(parent.get("start"), 1)
+    first = whole_number(parent.get("start"), 1)
     before = item.find_previous_siblings("li")
-    number = _number(item.get("value"), first + len(before))
+    number = whole_number(item.get("value"), first + len(before))
     return f"{number}. "
-
-
-def _number(value: object, default: int) -> int:
-    try:
-        return int(str(value))
-    except ValueError:
-        return default
 
 
 def _data_table(table: Tag, fonts: HtmlFonts) -> list[list[str]] | None:
@@ -363,8 +357,8 @@ def _data_table(table: Tag, fonts: HtmlFonts) -> list[list[str]] | None:
             if len(text) > _MAX_CELL:
                 fonts.pictures.shown = shown  # its cells are walked again
                 return None
-            span = max(1, min(_MAX_SPAN, _number(cell.get("colspan"), 1)))
-            depth = max(1, _number(cell.get("rowspan"), 1))
+            span = max(1, min(_MAX_SPAN, whole_number(cell.get("colspan"), 1)))
+            depth = max(1, whole_number(cell.get("rowspan"), 1))
             for column in range(len(row), len(row) + span):
                 below[column] = depth - 1
             row.extend([text, *[""] * (span - 1)])

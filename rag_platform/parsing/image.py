@@ -6,13 +6,15 @@ before they are unpacked. How a picture is read is ``ocr``'s business.
 
 from __future__ import annotations
 
+import struct
 import warnings
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from rag_platform.errors import ParseError
 from rag_platform.parsing import ocr
@@ -24,7 +26,22 @@ from rag_platform.types import Page
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["read_image"]
+__all__ = ["DAMAGE", "read_image"]
+
+DAMAGE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    NotImplementedError,
+    struct.error,
+    zlib.error,
+)
+"""What Pillow raises for damaged pictures: whatever its decoders stumble over."""
 
 _MAX_PIXELS = 178_956_970
 """A0 at 300 DPI has 139 million; Pillow itself refuses to open a file beyond this."""
@@ -47,25 +64,35 @@ _MIN_INK = 2e-5
 
 def read_image(path: Path, options: ParseOptions) -> ParsedFile:
     """Read a picture; each page of a TIFF is a page."""
-    from PIL import Image, UnidentifiedImageError
-
     with warnings.catch_warnings():
-        # Half of what is refused: Pillow only warns of it.
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        try:
-            # Not by its path: Pillow then maps raw TIFFs into memory and mixes up those that are turned.
-            with path.open("rb") as file, Image.open(file) as picture:
-                pages = tuple(_pages(picture, options))
-        except Image.DecompressionBombError as error:
-            raise _absurd(str(error)) from error
-        except UnidentifiedImageError as error:
-            raise ParseError("the picture is damaged or truncated; get it again") from error
+        # Of half the size that is refused, and of damaged notes about a picture (EXIF), Pillow only warns.
+        warnings.filterwarnings("ignore", module="PIL")
+        # Not by its path: Pillow then maps raw TIFFs into memory and mixes up those that are turned.
+        with path.open("rb") as file, _opened(file) as picture:
+            pages = tuple(_pages(picture, options))
     if all(page.reason.startswith(_FAILED) for page in pages):
         raise ParseError(f"the picture is damaged ({pages[0].reason.removeprefix(_FAILED)}); get it again")
     return ParsedFile(pages)
 
 
 _FAILED = "page failed: "
+
+
+def _opened(file: BinaryIO) -> Image:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        return Image.open(file)
+    except Image.DecompressionBombError as error:
+        raise _absurd(str(error)) from error
+    except UnidentifiedImageError as error:
+        raise ParseError("the picture is damaged or truncated; get it again") from error
+    except DAMAGE as error:
+        raise ParseError(f"the picture is damaged ({_detail(error)}); get it again") from error
+
+
+def _detail(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _absurd(what: str) -> ParseError:
@@ -77,35 +104,46 @@ def _pages(picture: Image, options: ParseOptions) -> Iterator[Page]:
     n_ahead = min(n_workers(options.workers), _MOST_WORKERS)
     started: deque[Future[Page] | Page] = deque()
     with ThreadPoolExecutor(n_ahead, thread_name_prefix="ocr") as threads:
-        for number, _ in enumerate(_frames(picture), start=1):
+        for number, damage in enumerate(_frames(picture), start=1):
             try:
-                started.append(_started(picture, number, options, threads))
-            except (OSError, SyntaxError, ValueError, EOFError) as error:  # what Pillow raises for damage
-                reason = f"{_FAILED}{str(error) or type(error).__name__}"
-                started.append(Page(number, "", "ocr", confidence=0.0, reason=reason, suspect=True))
+                page = _failed(number, damage) if damage else _started(picture, number, options, threads)
+            except DAMAGE as error:
+                page = _failed(number, error)
+            started.append(page)
             if len(started) > n_ahead:
                 yield _ended(started.popleft())
         yield from map(_ended, started)
+
+
+def _failed(number: int, damage: Exception) -> Page:
+    reason = f"{_FAILED}{_detail(damage)}"
+    return Page(number, "", "ocr", confidence=0.0, reason=reason, suspect=True)
 
 
 def _ended(page: Future[Page] | Page) -> Page:
     return page if isinstance(page, Page) else page.result()
 
 
-def _frames(picture: Image) -> Iterator[int]:
-    """Move to each page in turn; the frames of animations and phone pictures are no pages."""
+def _frames(picture: Image) -> Iterator[Exception | None]:
+    """Move to each page in turn; the frames of animations and phone pictures are no pages.
+
+    Yields None where it stands there, or why it does not; where the next one begins, no one knows then.
+    """
     if picture.format != "TIFF":
-        yield 0
+        yield None
         return
     for at in range(_MAX_FRAMES + 1):
         try:
             picture.seek(at)
         except EOFError:
             return
+        except DAMAGE as error:
+            yield error
+            return
         if at == _MAX_FRAMES:
             raise ParseError(f"the TIFF has more than {_MAX_FRAMES} pages; split it")
         if at == 0 or not int(getattr(picture, "tag_v2", {}).get(_SUBFILE, 0)) & _REDUCED:
-            yield at
+            yield None
 
 
 def _started(

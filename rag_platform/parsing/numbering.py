@@ -1,8 +1,8 @@
-"""List labels as programs generate them: ``५.``, ``(क)``, ``iv)``. Numbers to text, no documents."""
+"""List labels as programs generate them: ``५.``, ``(क)``, ``iv)``. Numbers to text and back, no documents."""
 
 from __future__ import annotations
 
-__all__ = ["devanagari_digits", "in_format"]
+__all__ = ["devanagari_digits", "in_format", "whole_number"]
 
 _DEVANAGARI = str.maketrans("0123456789", "०१२३४५६७८९")
 _CONSONANTS = "कखगघङचछजझञटठडढणतथदधनपफबभमयरलवशषसह"
@@ -11,6 +11,7 @@ _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
     (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
 )  # fmt: skip
+_MOST = 10**9
 _FORMATS = {
     "lowerLetter": "a", "a": "a", "upperLetter": "A", "A": "A", "lowerRoman": "i", "i": "i",
     "upperRoman": "I", "I": "I", "hindiNumbers": "१", "१": "१", "hindiConsonants": "क", "क": "क",
@@ -22,6 +23,19 @@ _FORMATS = {
 def devanagari_digits(number: int) -> str:
     """Return ``number`` in Devanagari digits."""
     return str(number).translate(_DEVANAGARI)
+
+
+def whole_number(stated: object, default: int = 0) -> int:
+    """Return a whole number that a file states; the default where it states none, or nonsense.
+
+    >>> whole_number("12"), whole_number(None, 1), whole_number("1e9", 1), whole_number("9" * 30, 1)
+    (12, 1, 1, 1)
+    """
+    try:
+        number = int(str(stated))
+    except ValueError:
+        return default
+    return number if abs(number) < _MOST else default
 
 
 def in_format(number: int, name: str) -> str:

@@ -15,7 +15,7 @@ from rag_platform.parsing.archive import open_archive
 from rag_platform.parsing.blocks import PageWriter, alt_text, cell_text, linked
 from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.legacy_runs import LegacyRuns
-from rag_platform.parsing.numbering import in_format
+from rag_platform.parsing.numbering import in_format, whole_number
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.types import RegionKind
 
@@ -100,6 +100,10 @@ def _attribute(node: Element, namespace: str, name: str) -> str:
     return str(node.attributes.get((namespace, name)) or "")
 
 
+def _number(node: Element, namespace: str, name: str) -> int:
+    return whole_number(_attribute(node, namespace, name), 1)
+
+
 def _plain(node: Element) -> str:
     if not getattr(node, "qname", None):
         return str(getattr(node, "data", "") or "")
@@ -138,12 +142,10 @@ class _Styles:
                 elif _name(style) == (_STYLE, "style"):
                     self._styles[name] = style
                 elif _name(style) == (_TEXT, "list-style"):
-                    self.lists[name] = {
-                        int(_attribute(level, _TEXT, "level") or 1): level for level in _elements(style)
-                    }
+                    self.lists[name] = {_number(level, _TEXT, "level"): level for level in _elements(style)}
                 elif _name(style) == (_TEXT, "outline-style"):
                     self.lists["\0outline"] = {
-                        int(_attribute(level, _TEXT, "level") or 1): level for level in _elements(style)
+                        _number(level, _TEXT, "level"): level for level in _elements(style)
                     }
 
     def _chain(self, name: str) -> Iterator[Element]:
@@ -279,7 +281,7 @@ class _Walk:
                 text = _collapsed(str(getattr(child, "data", "") or ""))
                 parts.append(self.styles.runs.mark(text, font))
             elif name == (_TEXT, "s"):
-                parts.append(" " * min(1000, int(_attribute(child, _TEXT, "c") or 1)))
+                parts.append(" " * min(1000, _number(child, _TEXT, "c")))
             elif name == (_TEXT, "tab"):
                 parts.append("\t")
             elif name == (_TEXT, "line-break"):
@@ -371,30 +373,30 @@ class _Walk:
         if level is None or _name(level)[1] != "list-level-style-number":
             return "- "
         counters = self._counters.setdefault(style, {})
-        first = int(_attribute(level, _TEXT, "start-value") or 1)
+        first = _number(level, _TEXT, "start-value")
         stated_value = _attribute(item, _TEXT, "start-value")
-        counters[depth] = int(stated_value) if stated_value else counters.get(depth, first - 1) + 1
+        counters[depth] = whole_number(stated_value, counters.get(depth, first - 1) + 1)
         return self._shown(level, self.styles.lists[style], counters, depth)
 
     def _outline(self, heading: Element) -> str:
         levels = self.styles.lists.get("\0outline", {})
-        depth = int(_attribute(heading, _TEXT, "outline-level") or 1)
+        depth = _number(heading, _TEXT, "outline-level")
         level = levels.get(depth)
         if level is None or not _attribute(level, _STYLE, "num-format") or not _inked(heading):
             return ""
         counters = self._counters.setdefault("\0outline", {})
-        first = int(_attribute(level, _TEXT, "start-value") or 1)
+        first = _number(level, _TEXT, "start-value")
         counters[depth] = counters.get(depth, first - 1) + 1
         for deeper in [at for at in counters if at > depth]:
             del counters[deeper]
         return self._shown(level, levels, counters, depth)
 
     def _shown(self, level: Element, levels: dict[int, Element], counters: dict[int, int], depth: int) -> str:
-        n_shown = int(_attribute(level, _TEXT, "display-levels") or 1)
+        n_shown = _number(level, _TEXT, "display-levels")
         numbers = [
             in_format(counters.get(at, 1), _attribute(levels[at], _STYLE, "num-format"))
-            for at in range(max(1, depth - n_shown + 1), depth + 1)
-            if at in levels and _attribute(levels[at], _STYLE, "num-format")
+            for at in sorted(levels)
+            if depth - n_shown < at <= depth and _attribute(levels[at], _STYLE, "num-format")
         ]
         if not numbers:
             return ""
@@ -410,7 +412,7 @@ class _Walk:
                     if _name(cell) not in ((_TABLE, "table-cell"), (_TABLE, "covered-table-cell")):
                         continue
                     covered = _name(cell)[1] == "covered-table-cell"
-                    repeat = min(_MAX_REPEAT, int(_attribute(cell, _TABLE, "number-columns-repeated") or 1))
+                    repeat = min(_MAX_REPEAT, _number(cell, _TABLE, "number-columns-repeated"))
                     cells.extend(["" if covered else cell_text(self.lines(cell, in_cell=True))] * repeat)
                 yield cells
             elif name[0] == _TABLE and name[1] in ("table-header-rows", "table-rows", "table-row-group"):
@@ -420,7 +422,7 @@ class _Walk:
 def _heading_level(paragraph: Element) -> int:
     if _name(paragraph) != (_TEXT, "h"):
         return 0
-    return int(_attribute(paragraph, _TEXT, "outline-level") or 1)
+    return _number(paragraph, _TEXT, "outline-level")
 
 
 def _inked(node: Element) -> bool:

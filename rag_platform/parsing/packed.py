@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from rag_platform.errors import DocumentError, EncryptedFile, ParseError, UnsupportedFormat
-from rag_platform.parsing.archive import open_archive
+from rag_platform.parsing.archive import DAMAGE, open_archive
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, Reader, stored_page
 from rag_platform.types import Page, Region
 
@@ -97,7 +97,9 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> N
     try:
         with archive.open(member) as packed, place.open("wb") as file:
             shutil.copyfileobj(packed, file)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, ValueError) as error:
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise  # the disk
         raise ParseError(f"it is damaged or packed in an unknown way ({error})") from error
 
 

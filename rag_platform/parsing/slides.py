@@ -16,7 +16,7 @@ from rag_platform.parsing.archive import open_archive
 from rag_platform.parsing.blocks import PageWriter, WrittenPage, alt_text, cell_text, linked
 from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.legacy_runs import LegacyRuns
-from rag_platform.parsing.numbering import in_format
+from rag_platform.parsing.numbering import in_format, whole_number
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.parsing.slide_fonts import SlideFonts
 
@@ -181,7 +181,7 @@ class _Slide:
 
     def _text(self, paragraph: Element, shape: Element | None = None) -> str:
         properties = paragraph.find(_A + "pPr")
-        level = int(properties.get("lvl") or 0) if properties is not None else 0
+        level = whole_number(properties.get("lvl")) if properties is not None else 0
         parts: list[str] = []
         for child in paragraph:
             if child.tag == _A + "br":
@@ -257,13 +257,13 @@ def _is_hidden(shape: Element) -> bool:
 def _label(paragraph: Element, counters: dict[int, int]) -> str:
     """Count an automatically numbered paragraph and return its label."""
     properties = paragraph.find(_A + "pPr")
-    depth = int(properties.get("lvl") or 0) if properties is not None else 0
+    depth = whole_number(properties.get("lvl")) if properties is not None else 0
     numbered = properties.find(_A + "buAutoNum") if properties is not None else None
     for deeper in [at for at in counters if at > depth or (at == depth and numbered is None)]:
         del counters[deeper]
     if numbered is None:
         return ""
-    counters[depth] = counters.get(depth, int(numbered.get("startAt") or 1) - 1) + 1
+    counters[depth] = counters.get(depth, whole_number(numbered.get("startAt"), 1) - 1) + 1
     kind = str(numbered.get("type") or "arabicPeriod")
     name = next(
         (known for known in sorted(_NUMBER_FORMATS, key=len, reverse=True) if kind.startswith(known)), ""

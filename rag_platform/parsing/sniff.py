@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import mmap
 import re
-import zipfile
 from pathlib import Path
 
 from rag_platform.errors import EmptyFile, EncryptedFile, ParseError, UnsupportedFormat
-from rag_platform.parsing.archive import open_archive
+from rag_platform.parsing.archive import DAMAGE, open_archive
 
 __all__ = ["FORMATS", "sniff"]
 
@@ -175,7 +174,7 @@ def _container(path: Path, name: str) -> str:
                 raise UnsupportedFormat(f"{name!r} is of type {mimetype!r}; {_supported()}")
             if "[Content_Types].xml" in entries:
                 return _office(name, archive.read("[Content_Types].xml").decode("utf-8", "ignore"))
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        except DAMAGE as error:
             raise ParseError(f"{name!r} is a damaged container ({error}); get it again") from error
     if "META-INF/container.xml" in entries:  # an EPUB whose mimetype entry was forgotten
         return "epub"

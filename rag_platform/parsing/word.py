@@ -18,9 +18,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_platform.errors import ParseError
 from rag_platform.parsing.archive import open_archive
 from rag_platform.parsing.blocks import PageWriter, alt_text, cell_text, linked
 from rag_platform.parsing.embedded import EmbeddedPictures
+from rag_platform.parsing.numbering import whole_number
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.parsing.word_numbering import Numbering
 from rag_platform.parsing.word_styles import WordStyles, is_on
@@ -44,6 +46,7 @@ _BREAK, _RENDERED = "\x0c", "\x0e"
 """Page breaks inside a paragraph's text while it is built: set by the author, recorded by the layout."""
 _REMOVED = frozenset({_W + "del", _W + "moveFrom", _W + "delText", _W + "rPr", _W + "pPr"})
 _SYMBOLS = {"F0A8": "☐", "F06F": "☐", "F0FE": "☑", "F0FD": "☒", "F0FC": "✓", "F0B7": "•", "F0A7": "•"}
+_SIGN_CODE = re.compile("[0-9A-F]{1,4}")
 _LINK, _TARGET, _LINK_END = "\x01", "\x02", "\x03"
 """Around the text of a link that a field makes, and its target, while a paragraph is built."""
 _LINKED = re.compile(f"{_LINK}([^{_LINK}{_TARGET}]*){_TARGET}([^{_LINK_END}]*){_LINK_END}")
@@ -73,6 +76,8 @@ def read_docx(path: Path, options: ParseOptions) -> ParsedFile:
         endnote=_related_root(main, RELATIONSHIP_TYPE.ENDNOTES),
     )
     body = _root(main).find(_W + "body")
+    if body is None:
+        raise ParseError("the document has no body: damaged")
     pictures = EmbeddedPictures(options)
     walk = _Walk(main, styles, numbering, notes, pictures, _section_starts(body))
     headers, footers = _frames(main, body, walk, RELATIONSHIP_TYPE.SETTINGS)
@@ -282,10 +287,11 @@ class _Walk:
             return _BREAK if child.get(_W + "type") == "page" else "\n"
         if tag == "sym":
             code = str(child.get(_W + "char") or "").upper()
-            drawn = self.styles.runs.mark(chr(int(code, 16)), str(child.get(_W + "font"))) if code else ""
+            sign = chr(int(code, 16)) if _SIGN_CODE.fullmatch(code) else ""
+            drawn = self.styles.runs.mark(sign, str(child.get(_W + "font"))) if sign else ""
             if drawn >= _PRIVATE:
                 return drawn
-            return _SYMBOLS.get(code, "" if code.startswith(("F0", "E")) or not code else chr(int(code, 16)))
+            return _SYMBOLS.get(code, "" if code.startswith(("F0", "E")) else sign)
         if tag in ("footnoteReference", "endnoteReference"):
             return self._note(tag.removesuffix("Reference"), str(child.get(_W + "id")))
         if tag in ("drawing", "pict", "object"):
@@ -350,7 +356,7 @@ class _Walk:
                 merge = properties.find(_W + "vMerge") if properties is not None else None
                 continued = merge is not None and merge.get(_VAL) != "restart"
                 cells.append("" if continued else cell_text(self.lines(cell, in_cell=True)))
-                cells.extend([""] * (min(63, int(span.get(_VAL))) - 1 if span is not None else 0))
+                cells.extend([""] * (min(63, whole_number(span.get(_VAL), 1)) - 1 if span is not None else 0))
             rows.append(cells)
         self.out.table(rows)
 
@@ -385,7 +391,7 @@ def _rows(table: Element) -> Iterator[Element]:
 def _skipped_columns(row: Element) -> int:
     """Return how many columns of the grid stand empty before a row's first cell."""
     skipped = row.find(f"{_W}trPr/{_W}gridBefore")
-    return 0 if skipped is None else min(63, int(skipped.get(_VAL) or 0))
+    return 0 if skipped is None else min(63, whole_number(skipped.get(_VAL)))
 
 
 def _cells(row: Element) -> Iterator[Element]:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rag_platform.parsing.numbering import in_format
+from rag_platform.parsing.numbering import in_format, whole_number
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -23,13 +23,6 @@ _VAL = _W + "val"
 def _value(parent: Element, tag: str, default: str = "") -> str:
     child = parent.find(_W + tag) if parent is not None else None
     return default if child is None else str(child.get(_VAL) or default)
-
-
-def _integer(text: str, default: int) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        return default
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +57,13 @@ class Numbering:
         if self.root is None:
             return
         for abstract in self.root.findall(_W + "abstractNum"):
-            levels = {_integer(lvl.get(_W + "ilvl"), 0): _level(lvl) for lvl in abstract.findall(_W + "lvl")}
+            levels = {whole_number(lvl.get(_W + "ilvl")): _level(lvl) for lvl in abstract.findall(_W + "lvl")}
             self._levels[str(abstract.get(_W + "abstractNumId"))] = levels
         for num in self.root.findall(_W + "num"):
             number_id = str(num.get(_W + "numId"))
             self._abstract_of[number_id] = _value(num, "abstractNumId")
             starts = {
-                _integer(over.get(_W + "ilvl"), 0): _integer(_value(over, "startOverride"), 1)
+                whole_number(over.get(_W + "ilvl")): whole_number(_value(over, "startOverride"), 1)
                 for over in num.findall(_W + "lvlOverride")
                 if over.find(_W + "startOverride") is not None
             }
@@ -81,7 +74,7 @@ class Numbering:
     def _redefine(self, num: Element, number_id: str) -> None:
         """Give a list whose levels are overridden a definition of its own."""
         own = {
-            _integer(over.get(_W + "ilvl"), 0): _level(lvl)
+            whole_number(over.get(_W + "ilvl")): _level(lvl)
             for over in num.findall(_W + "lvlOverride")
             if (lvl := over.find(_W + "lvl")) is not None
         }
@@ -131,7 +124,7 @@ class Numbering:
         inherited, depth = self.style_numbering.get(style, ("", 0))
         if direct is not None:
             number_id = _value(direct, "numId", inherited)
-            return number_id, _integer(_value(direct, "ilvl"), depth)
+            return number_id, whole_number(_value(direct, "ilvl"), depth)
         for at, level in self._levels.get(self._abstract_of.get(inherited, ""), {}).items():
             if level.style == style:
                 return inherited, at
@@ -157,9 +150,9 @@ def _level(lvl: Element) -> _Level:
     return _Level(
         format=_value(lvl, "numFmt", "decimal"),
         text=_value(lvl, "lvlText"),
-        start=_integer(_value(lvl, "start"), 1),
+        start=whole_number(_value(lvl, "start"), 1),
         suffix=_value(lvl, "suff", "tab"),
-        restart=None if restart is None else _integer(str(restart.get(_VAL)), 0),
+        restart=None if restart is None else whole_number(str(restart.get(_VAL)), 0),
         legal=legal is not None and str(legal.get(_VAL) or "1") not in ("0", "false"),
         style=_value(lvl, "pStyle"),
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rag_platform.parsing.legacy_runs import LegacyRuns
+from rag_platform.parsing.numbering import whole_number
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
@@ -141,7 +142,7 @@ class WordStyles:
                 if number is not None:
                     identifier, level = number.find(_W + "numId"), number.find(_W + "ilvl")
                     if identifier is not None:
-                        depth = 0 if level is None else int(level.get(_VAL))
+                        depth = 0 if level is None else whole_number(level.get(_VAL))
                         found[style_id] = (str(identifier.get(_VAL)), depth)
                     break
         return found

@@ -17,6 +17,7 @@ from rag_platform.errors import ParseError, RagError
 from rag_platform.parsing.archive import open_archive
 from rag_platform.parsing.blocks import PageWriter, cell_text
 from rag_platform.parsing.cell_formats import BUILT_IN, displayed
+from rag_platform.parsing.numbering import whole_number
 from rag_platform.parsing.office_xml import (
     Relations,
     attribute,
@@ -173,24 +174,24 @@ class _Styles:
         for element in elements(archive, part, "numFmt", "fonts", "cellXfs"):
             match local_name(element):
                 case "numFmt":
-                    codes[int(element.get("numFmtId", "0"))] = element.get("formatCode", "")
+                    codes[whole_number(element.get("numFmtId"))] = element.get("formatCode", "")
                 case "fonts":
                     fonts += [_legacy_name(font) for font in element]
                 case "cellXfs":
                     for style in element:
-                        self.formats.append(codes.get(int(style.get("numFmtId", "0")), ""))
-                        font = int(style.get("fontId", "0"))
-                        self.fonts.append(fonts[font] if font < len(fonts) else "")
+                        self.formats.append(codes.get(whole_number(style.get("numFmtId")), ""))
+                        font = whole_number(style.get("fontId"))
+                        self.fonts.append(fonts[font] if 0 <= font < len(fonts) else "")
 
     def format_of(self, cell: Element) -> str:
         """Return the format code of a cell."""
-        style = int(cell.get("s", "0"))
-        return self.formats[style] if style < len(self.formats) else ""
+        style = whole_number(cell.get("s"))
+        return self.formats[style] if 0 <= style < len(self.formats) else ""
 
     def font_of(self, cell: Element) -> str:
         """Return the legacy font of a cell, or nothing."""
-        style = int(cell.get("s", "0"))
-        return self.fonts[style] if style < len(self.fonts) else ""
+        style = whole_number(cell.get("s"))
+        return self.fonts[style] if 0 <= style < len(self.fonts) else ""
 
 
 def _legacy_name(font: Element) -> str:
