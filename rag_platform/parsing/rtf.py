@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rag_platform.errors import ParseError
 from rag_platform.parsing.blocks import PageWriter, WrittenPage, cell_text, linked
+from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.legacy_runs import LegacyRuns
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
 from rag_platform.text.legacy_fonts import family
@@ -26,10 +28,12 @@ _FONT, _NO_FONT = "\x16", "\x17"
 """Before the letter of a legacy font that begins, and where its text ends."""
 _LINK, _TARGET, _LINK_END = "\x18", "\x19", "\x1a"
 """Around a link's text and its target."""
+_PICTURE = "\x0f"
+"""Around the number of a picture."""
 _OUTLINE = "\x15"
 """Before the digit of a heading's outline level, from 0."""
 _TOKEN = re.compile(
-    r"\\bin(\d+) ?|\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])"
+    r"\\bin(\d{1,10}) ?|\\([a-zA-Z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-fA-F]{2})|\\([^a-zA-Z])|([{}])"
     r"|([\r\n]+)|([^\\{}\r\n]+)",
     re.S,
 )
@@ -43,6 +47,7 @@ _KEPT = {
     "nestrow": "\\par ",
     "nesttableprops": "",
     "listtext": "",
+    "shppict": "",
     "shp": "",
     "shpinst": "",
     "do": "",
@@ -56,6 +61,10 @@ _HEADING = re.compile(f"{_OUTLINE}([0-8])")
 _MARKED = re.compile(f"{_OUTLINE}[0-8]?")
 _FONT_MARK = re.compile(f"({_FONT}.|{_NO_FONT})")
 _FIRST_LETTER, _MAX_FONTS = 0x41, 26
+_PLACED = re.compile(f"{_PICTURE}([0-9]+){_PICTURE}")
+_PIXELS = frozenset({"pngblip", "jpegblip"})
+"""Pictures of pixels; the others are drawings (WMF, EMF, QuickDraw) and bitmaps of ancient programs."""
+_NO_CHARACTER = r"\u-3 "
 _HYPERLINK = re.compile(r"""\s*HYPERLINK\s+"?([^"\s]+)""")
 _LINKED = re.compile(f"{_LINK}([^{_LINK}{_TARGET}]*){_TARGET}([^{_LINK_END}]*){_LINK_END}")
 _MAX_FIELD_CODE = 2_000
@@ -69,7 +78,8 @@ def read_rtf(path: Path, options: ParseOptions) -> ParsedFile:
         raise ParseError("the RTF file ends before its last group is closed: truncated")
     names = _font_names(source)
     runs = LegacyRuns()
-    text = _marked(_decoded(_prepared(source, names)), names, runs)
+    rewriter = _rewriter(source, names)
+    text = _marked(_decoded(rewriter.run()), names, runs)
     info = {
         name: _decoded("{\\rtf1" + _encoding_of(source) + " " + value + "}").strip()
         for name, value in _INFO.findall(source)
@@ -78,7 +88,8 @@ def read_rtf(path: Path, options: ParseOptions) -> ParsedFile:
         title=info.get("title"), author=info.get("author"), subject=info.get("subject"),
         keywords=info.get("keywords"),
     )  # fmt: skip
-    return ParsedFile(markup_pages(runs.pages(_pages(text))), metadata)
+    pictures = _Pictures(source, rewriter.pictures, EmbeddedPictures(options))
+    return ParsedFile(markup_pages(runs.pages(_pages(text, pictures))), metadata)
 
 
 def _encoding_of(source: str) -> str:
@@ -107,13 +118,18 @@ class _Group:
 
 @dataclass
 class _Rewriter:
-    """Rewrites one RTF source; see the module docstring."""
+    """Rewrites one RTF source; see the module docstring.
+
+    Attributes:
+        pictures: Where each picture's group goes on after its name, by the number that stands in its place.
+    """
 
     source: str
     legacy: tuple[int, ...] = ()
     default_font: int | None = None
     out: list[str] = field(default_factory=list)
     stack: list[_Group] = field(default_factory=list)
+    pictures: list[int] = field(default_factory=list)
     _written: int | None = None
 
     def run(self) -> str:
@@ -162,8 +178,15 @@ class _Rewriter:
             self._switch_font()
         if word is None:
             self.out.append(self._plain(token))
-        elif word in _DROPPED:
+        elif word in _DROPPED and self.stack:
+            if word == "pict":
+                self._written = None
+                number = f"{_escaped(_PICTURE)}{len(self.pictures)}{_escaped(_PICTURE)}"
+                self.out.append(_escaped(_NO_FONT) + number)
+                self.pictures.append(at)
             self.stack[-1].dropped = True
+        elif word == "u" and not -0x8000 <= int(token[3] or 0) <= 0xFFFF:
+            self.out.append(_NO_CHARACTER)
         elif word in _STORIES:
             self.stack[-1].closing = _escaped(_END)
             self.out.append(_escaped(_STORIES[word]))
@@ -208,14 +231,58 @@ class _Rewriter:
     def _opens_shape(self, at: int) -> bool:
         r"""Say whether a ``\\*`` stands before a destination that holds text a reader sees."""
         return (
-            re.match(r"\\(?:shpinst|shptxt|footnote|pntext|do|nesttableprops)\b", self.source[at : at + 16])
+            re.match(
+                r"\\(?:shppict|shpinst|shptxt|footnote|pntext|do|nesttableprops)\b", self.source[at : at + 16]
+            )
             is not None
         )
 
 
-def _prepared(source: str, names: Mapping[int, str]) -> str:
-    default = re.search(r"\\deff(\d+)", source)
-    return _Rewriter(source, tuple(names), int(default[1]) if default else None).run()
+def _rewriter(source: str, names: Mapping[int, str]) -> _Rewriter:
+    default = re.search(r"\\deff(\d{1,9})", source)
+    return _Rewriter(source, tuple(names), int(default[1]) if default else None)
+
+
+@dataclass(frozen=True)
+class _Pictures:
+    """The pictures of one RTF source, by number."""
+
+    source: str
+    places: list[int]
+    embedded: EmbeddedPictures
+
+    def of(self, text: str) -> list[str]:
+        """Return what is written on the pictures whose numbers stand in a text."""
+        numbers = (int(found) for found in _PLACED.findall(text))
+        written = (self._text(number) for number in numbers if number < len(self.places))
+        return [one for one in written if one]
+
+    def inside(self, text: str) -> str:
+        """Return a cell's text with what is written on its pictures in their places."""
+        if not _PLACED.search(text):
+            return text
+        return _PLACED.sub(lambda found: f" {cell_text(self.of(found[0]))} ", text).strip()
+
+    def _text(self, number: int) -> str:
+        return self.embedded.text(partial(_picture, self.source, self.places[number]))
+
+
+def _picture(source: str, at: int) -> bytes | None:
+    """Return the picture file in a group that goes on at a place; None for what is no PNG or JPEG."""
+    content, pixels, depth = bytearray(), False, 1
+    while depth and (token := _TOKEN.match(source, at)):
+        at = token.end()
+        if token[1] is not None:
+            content += source[at : at + int(token[1])].encode("latin-1")
+            at += int(token[1])
+        elif token[6] is not None:
+            depth += 1 if token[6] == "{" else -1
+        elif token[2] in _PIXELS:
+            pixels = True
+        elif token[8] is not None and depth == 1:
+            digits = re.sub("[^0-9a-fA-F]", "", token[8])
+            content += bytes.fromhex(digits[: len(digits) // 2 * 2])
+    return bytes(content) if pixels else None
 
 
 def _font_names(source: str) -> dict[int, str]:
@@ -260,31 +327,41 @@ def _escaped(mark: str) -> str:
     return f"\\'{ord(mark):02x}"
 
 
-def _pages(text: str) -> list[WrittenPage]:
+def _pages(text: str, pictures: _Pictures) -> list[WrittenPage]:
     """Turn decoded text with marks into pages: stories sorted out, rows joined to tables."""
     text = _LINKED.sub(lambda found: linked(found[1], found[2]), text)
     text, headers = _stories(text, _HEADER)
     text, footers = _stories(text, _FOOTER)
     out = PageWriter()
     for line in headers:
-        out.block(line, item=True)
+        _write_line(out, line, pictures)
     for number, page in enumerate(text.split(_PAGE)):
         if number:
             out.page_break()
         for block in _blocks(page):
-            _write(out, block)
+            _write(out, block, pictures)
     for line in footers:
-        out.block(line, item=True)
+        _write_line(out, line, pictures)
     return out.pages()
 
 
-def _write(out: PageWriter, block: str | list[list[str]]) -> None:
-    """Write a table's rows, or a paragraph that may carry the mark of a heading."""
+def _write(out: PageWriter, block: str | list[list[str]], pictures: _Pictures) -> None:
+    """Write a table's rows, or a paragraph that may carry the mark of a heading, and its pictures."""
     if isinstance(block, list):
-        out.table(block)
+        out.table([[pictures.inside(cell) for cell in row] for row in block])
         return
     mark = _HEADING.match(block)
-    out.heading(_MARKED.sub("", block).strip(" "), int(mark[1]) + 1 if mark else 0)
+    text = _PLACED.sub("", _MARKED.sub("", block))
+    out.heading(text.strip(" "), int(mark[1]) + 1 if mark else 0)
+    for written in pictures.of(block):
+        out.block(written, kind="image")
+
+
+def _write_line(out: PageWriter, line: str, pictures: _Pictures) -> None:
+    """Write a line of a header or footer, and its pictures."""
+    out.block(_PLACED.sub("", line).strip(), item=True)
+    for written in pictures.of(line):
+        out.block(written, kind="image")
 
 
 def _stories(text: str, mark: str) -> tuple[str, list[str]]:

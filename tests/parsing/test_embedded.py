@@ -98,7 +98,29 @@ def epub_file(path: Path, image: bytes) -> None:
     )
 
 
-WRITERS = {"docx": docx_file, "pptx": pptx_file, "html": html_file, "odt": odt_file, "epub": epub_file}
+def rtf_file(path: Path, image: bytes) -> None:
+    hexed = image.hex()
+    pictures = (
+        (
+            rf"{{\*\shppict{{\pict{{\*\picprop x}}\picw1\pngblip {hexed[:64]}" + "\n" + rf"{hexed[64:]}}}}}"
+            r"{\nonshppict{\pict\wmetafile8 0102}}\par "
+        ).encode()
+        + rb"{\pict\pngblip\bin%d " % len(image)
+        + image
+        + rb"}\par "
+    )
+    words = [b"".join(rb"\u%d?" % ord(c) for c in word) + rb"\par " for word in ("निर्णय", "अन्त्य")]
+    path.write_bytes(rb"{\rtf1\ansi\uc1 " + words[0] + pictures + words[1] + b"}")
+
+
+WRITERS = {
+    "rtf": rtf_file,
+    "docx": docx_file,
+    "pptx": pptx_file,
+    "html": html_file,
+    "odt": odt_file,
+    "epub": epub_file,
+}
 
 
 @pytest.mark.parametrize("form", WRITERS)
@@ -119,7 +141,9 @@ def test_a_picture_is_read_once_where_it_stands(tmp_path: Path, read: Read, form
 @pytest.mark.parametrize("form", WRITERS)
 def test_without_the_kind_no_picture_is_touched(tmp_path: Path, read: Read, form: str) -> None:
     path = tmp_path / f"a.{form}"
-    WRITERS[form](path, b"\x89PNG\r\n\x1a\n no picture" if form in ("html", "odt", "epub") else picture())
+    WRITERS[form](
+        path, b"\x89PNG\r\n\x1a\n no picture" if form in ("html", "odt", "epub", "rtf") else picture()
+    )
     document = read(path)
     assert document.text == "निर्णय\n\nअन्त्य"
     assert document.pages[0].regions == ()

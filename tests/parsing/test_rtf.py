@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import io
+
 import pytest
 from parsing.files import Read, Write
+from PIL import Image, ImageDraw, ImageFont
 
 from rag_platform.errors import ParseError
 
@@ -36,6 +39,7 @@ def rtf(body: str) -> bytes:
         (r"{\field{\*\fldinst PAGE}{\fldrslt link text}}", "link text"),
         (r"{\listtext\pard 1.\tab}item", "1.\titem"),
         (r"{\pntext\f0 2.\tab}item", "2.\titem"),
+        (r"a\u9999999999?b\u-40000?c", "a\ufffdb\ufffdc"),
     ],
 )
 def test_characters_and_groups(write: Write, read: Read, body: str, text: str) -> None:
@@ -101,3 +105,34 @@ def test_rows_without_their_own_definition_and_tables_in_cells(write: Write, rea
         r" 1\cell 2\cell\row\pard after\par}"
     )
     assert read(write("a.rtf", text)).text == ("before\n\n| x | a b y |\n| --- | --- |\n| 1 | 2 |\n\nafter")
+
+
+ALL = ("text", "table", "image")
+
+
+def pictured(text: str, kind: str = "JPEG") -> bytes:
+    page = Image.new("L", (1000, 160), 255)
+    ImageDraw.Draw(page).text((40, 40), text, font=ImageFont.load_default(60), fill=0)
+    out = io.BytesIO()
+    page.save(out, kind, dpi=(200, 200))
+    return out.getvalue()
+
+
+def test_pictures_in_headers_cells_and_paragraphs_are_read_where_they_are_wanted(
+    write: Write, read: Read
+) -> None:
+    def picture(text: str) -> bytes:
+        return rb"{\pict\jpegblip " + pictured(text).hex().encode() + b"}"
+
+    body = (
+        rb"{\header\pard " + picture("Ward Office") + rb"\par}One{\v " + picture("Hidden") + rb"}\par"
+        rb"{\pict\emfblip " + pictured("Drawing").hex().encode() + rb"}{\pict\pngblip 8950}"
+        rb"\trowd\cellx1\cellx2\pard\intbl Stamp\cell " + picture("Paid") + rb"\cell\row"
+        rb"\trowd\cellx1\cellx2\pard\intbl Date\cell 1\cell\row\pard Two\par"
+    )
+    path = write("a.rtf", HEAD.encode() + body + b"}")
+
+    assert read(path).text == "One\n\n| Stamp |  |\n| --- | --- |\n| Date | 1 |\n\nTwo"
+    document = read(path, kinds=ALL, languages="eng")
+    assert document.text == "Ward Office\n\nOne\n\n| Stamp | Paid |\n| --- | --- |\n| Date | 1 |\n\nTwo"
+    assert [region.kind for region in document.pages[0].regions] == ["image", "table"]
