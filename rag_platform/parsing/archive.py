@@ -47,7 +47,12 @@ def open_archive(path: Path) -> zipfile.ZipFile:
         raise ParseError(
             f"the file is a damaged or truncated ZIP container ({error}); get it again"
         ) from error
-    entries = archive.infolist()
+    entries, size = archive.infolist(), path.stat().st_size
+    if any(entry.header_offset + entry.compress_size > size for entry in entries):
+        archive.close()
+        raise ParseError(
+            "the file is a damaged or truncated ZIP container (a member ends after it); get it again"
+        )
     unpacked = sum(entry.file_size for entry in entries)
     packed = max(1, sum(entry.compress_size for entry in entries))
     bomb = _is_bomb(unpacked, packed) or any(_is_bomb(e.file_size, e.compress_size) for e in entries)

@@ -64,7 +64,11 @@ _FIRST_LETTER, _MAX_FONTS = 0x41, 26
 _PLACED = re.compile(f"{_PICTURE}([0-9]+){_PICTURE}")
 _PIXELS = frozenset({"pngblip", "jpegblip"})
 """Pictures of pixels; the others are drawings (WMF, EMF, QuickDraw) and bitmaps of ancient programs."""
-_NO_CHARACTER = r"\u-3 "
+_NO_CHARACTER, _NOTHING = r"\u-3 ", r"\u8203 "
+"""U+FFFD for a number that stands for no character, U+200B, which is not stored, for one that none sees."""
+_FIRST_SEEN, _WHITE = 0x20, (9, 10, 13)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""What a file has of these would pass for a mark of ours."""
 _HYPERLINK = re.compile(r"""\s*HYPERLINK\s+"?([^"\s]+)""")
 _LINKED = re.compile(f"{_LINK}([^{_LINK}{_TARGET}]*){_TARGET}([^{_LINK_END}]*){_LINK_END}")
 _MAX_FIELD_CODE = 2_000
@@ -185,8 +189,8 @@ class _Rewriter:
                 self.out.append(_escaped(_NO_FONT) + number)
                 self.pictures.append(at)
             self.stack[-1].dropped = True
-        elif word == "u" and not -0x8000 <= int(token[3] or 0) <= 0xFFFF:
-            self.out.append(_NO_CHARACTER)
+        elif word == "u" and (instead := _instead(int(token[3] or 0))):
+            self.out.append(instead)
         elif word in _STORIES:
             self.stack[-1].closing = _escaped(_END)
             self.out.append(_escaped(_STORIES[word]))
@@ -226,7 +230,10 @@ class _Rewriter:
     def _plain(self, token: re.Match[str]) -> str:
         if token[5] == "*" and self._opens_shape(token.end()):
             return ""
-        return "".join(c if c < "\x80" else f"\\'{ord(c):02x}" for c in token[0])
+        if token[4] and int(token[4], 16) < _FIRST_SEEN and int(token[4], 16) not in _WHITE:
+            return ""
+        text = _CONTROL.sub("", token[0])
+        return "".join(c if c < "\x80" else f"\\'{ord(c):02x}" for c in text)
 
     def _opens_shape(self, at: int) -> bool:
         r"""Say whether a ``\\*`` stands before a destination that holds text a reader sees."""
@@ -321,6 +328,13 @@ def _marked(text: str, names: Mapping[int, str], runs: LegacyRuns) -> str:
         else:
             parts.append(runs.mark(piece, font))
     return "".join(parts)
+
+
+def _instead(code: int) -> str:
+    """Return what takes the place of a character that is none or that no one sees; nothing where it stays."""
+    if not -0x8000 <= code <= 0xFFFF:
+        return _NO_CHARACTER
+    return _NOTHING if 0 <= code < _FIRST_SEEN and code not in _WHITE else ""
 
 
 def _escaped(mark: str) -> str:

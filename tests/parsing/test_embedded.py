@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -155,3 +156,10 @@ def test_without_the_kind_no_picture_is_touched(tmp_path: Path, read: Read, form
 )
 def test_small_foreign_and_damaged_pictures_say_nothing(content: bytes | None) -> None:
     assert EmbeddedPictures(ParseOptions(kinds=ALL, languages="eng")).text(lambda: content) == ""
+
+
+def test_a_picture_that_cannot_be_unpacked_costs_only_itself() -> None:
+    def damaged() -> bytes:
+        raise zipfile.BadZipFile("Bad CRC-32")
+
+    assert EmbeddedPictures(ParseOptions(kinds=ALL, languages="eng")).text(damaged) == ""

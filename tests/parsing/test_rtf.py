@@ -39,6 +39,7 @@ def rtf(body: str) -> bytes:
         (r"{\field{\*\fldinst PAGE}{\fldrslt link text}}", "link text"),
         (r"{\listtext\pard 1.\tab}item", "1.\titem"),
         (r"{\pntext\f0 2.\tab}item", "2.\titem"),
+        ("a\x11b\\'13c\\u22 ?d\x16", "abcd"),
         (r"a\u9999999999?b\u-40000?c", "a\ufffdb\ufffdc"),
     ],
 )
