@@ -4,6 +4,7 @@
     ├── CallerError            the call was wrong
     │   ├── UnknownName            a model, chunker, collection ... of that name does not exist
     │   ├── InvalidSetting         a setting's name or value is wrong
+    │   ├── InvalidDataset         a labelled set is not what its layout says; names file and line
     │   ├── DimensionMismatch      vectors of another size than the collection's
     │   └── SchemaMismatch         a table has other columns than its contract
     ├── DocumentError          one document cannot be used; the others go on
@@ -40,6 +41,7 @@ __all__ = [
     "EmptyFile",
     "EncryptedFile",
     "EnvironmentProblem",
+    "InvalidDataset",
     "InvalidSetting",
     "MissingDependency",
     "NotPublished",
@@ -83,6 +85,12 @@ class InvalidSetting(CallerError):
     """A setting has a wrong name or value."""
 
     code = "invalid_setting"
+
+
+class InvalidDataset(CallerError):
+    """A labelled set is not what its layout says; the message names the file and, where it can, the line."""
+
+    code = "invalid_dataset"
 
 
 class DimensionMismatch(CallerError):
