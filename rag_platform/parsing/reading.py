@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+import regex
+
 from rag_platform.parsing.blocks import WrittenPage
 from rag_platform.text.normalize import stored_text
 from rag_platform.types import DEFAULT_KINDS, Kind, Page, Region
@@ -20,6 +22,7 @@ __all__ = [
     "ParseOptions",
     "ParsedFile",
     "Reader",
+    "is_seen",
     "markup_pages",
     "stated",
     "stored_page",
@@ -28,6 +31,7 @@ __all__ = [
 PARSER = "parser-2"
 """Raise it whenever any reader's output changes: it is part of every page table's fingerprint."""
 
+_SEEN = regex.compile(r"[^\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 OcrMode = Literal["auto", "always", "never"]
 
 
@@ -90,10 +94,19 @@ def markup_pages(written: Iterable[str | WrittenPage], label: str = "page") -> t
     )
 
 
+def is_seen(text: str) -> bool:
+    r"""Say whether a text holds anything that a reader sees: joiners, fillers and direction marks are not.
+
+    >>> is_seen("\u200d \u2060\n"), is_seen("र\u200d")
+    (False, True)
+    """
+    return _SEEN.search(text) is not None
+
+
 def stored_page(page: Page) -> Page:
     """Return a page as it is stored: its text normalised and stripped, its regions moved along."""
     normal = stored_text(page.text)
-    text = normal.strip()
+    text = normal.strip() if is_seen(normal) else ""
     first = len(normal) - len(normal.lstrip())
     places = _places(page, len(normal))
     moved = [

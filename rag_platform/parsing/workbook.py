@@ -26,7 +26,7 @@ from rag_platform.parsing.office_xml import (
     local_name,
     relations,
 )
-from rag_platform.parsing.reading import ParsedFile, ParseOptions, markup_pages, stated
+from rag_platform.parsing.reading import ParsedFile, ParseOptions, is_seen, markup_pages, stated
 from rag_platform.parsing.sheets import in_unicode, write_rows
 from rag_platform.text.legacy_fonts import convert_span, family
 from rag_platform.types import Origin, Page
@@ -323,7 +323,7 @@ def _read_row(book: _Book, grid: _Grid, number: int, row: Element) -> dict[int, 
         if column > _N_COLUMNS:
             raise ParseError(f"row {number} has a cell in column {column}; there are {_N_COLUMNS}")
         text = " ".join(_cell(book, grid, (number, column), cell).split())
-        if text:
+        if is_seen(text):
             cells[column] = text
             font = book.styles.font_of(cell)
             if font and cell.get("t", "n") in _TEXT_CELLS:
