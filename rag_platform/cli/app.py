@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rag_platform import __version__
+from rag_platform.cli.audit import audit
 from rag_platform.cli.ingest import delete, ingest
 from rag_platform.cli.listing import collections, doctor, documents, models
 from rag_platform.cli.parse import parse
@@ -74,5 +75,5 @@ def _options(
     """Nepali documents in, searchable and cited collections out."""
 
 
-for _command in (ingest, delete, search, parse, documents, collections, models, serve, doctor):
+for _command in (ingest, delete, search, parse, audit, documents, collections, models, serve, doctor):
     app.command()(_command)
