@@ -6,6 +6,7 @@ before they are unpacked. How a picture is read is ``ocr``'s business.
 
 from __future__ import annotations
 
+import io
 import struct
 import warnings
 import zlib
@@ -50,6 +51,7 @@ _OCR_PIXELS = 60_000_000
 _MAX_FRAMES = 5_000
 _MOST_WORKERS = 8
 """Pages of one file read at once: each takes 150 to 250 MB, and a document's memory is limited."""
+_ORIENTATION = 0x0112
 _SUBFILE, _REDUCED = 254, 1
 """TIFF tag that marks a frame as the preview of another."""
 _LEAST_DPI, _USUAL_DPI = 50, 200
@@ -68,7 +70,7 @@ def read_image(path: Path, options: ParseOptions) -> ParsedFile:
         # Of half the size that is refused, and of damaged notes about a picture (EXIF), Pillow only warns.
         warnings.filterwarnings("ignore", module="PIL")
         # Not by its path: Pillow then maps raw TIFFs into memory and mixes up those that are turned.
-        with path.open("rb") as file, _opened(file) as picture:
+        with _File(path) as file, _opened(file) as picture:
             pages = tuple(_pages(picture, options))
     if all(page.reason.startswith(_FAILED) for page in pages):
         raise ParseError(f"the picture is damaged ({pages[0].reason.removeprefix(_FAILED)}); get it again")
@@ -76,6 +78,21 @@ def read_image(path: Path, options: ParseOptions) -> ParsedFile:
 
 
 _FAILED = "page failed: "
+
+
+class _File(io.BufferedReader):
+    """A file that is not asked for more than it has left: Python makes room for all that is asked for.
+
+    Damaged pictures say of their parts that they have gigabytes, and Pillow reads as much.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(io.FileIO(path))
+        self._size = path.stat().st_size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = max(0, self._size - self.tell())
+        return super().read(left if size is None or size < 0 else min(size, left))
 
 
 def _opened(file: BinaryIO) -> Image:
@@ -181,14 +198,12 @@ def _grey(picture: Image) -> Image:
     """Return the picture as it is looked at: upright, on white, grey, at a size that OCR reads well."""
     from PIL import Image, ImageOps
 
-    upright = ImageOps.exif_transpose(picture)
+    is_turned = picture.getexif().get(_ORIENTATION, 1) != 1
+    # A copy, which large ones are spared.
+    upright = ImageOps.exif_transpose(picture) if is_turned else picture
     if upright.mode.startswith("I") or upright.mode == "F":
         upright = _eight_bits(upright)
-    elif upright.has_transparency_data:
-        layer = upright.convert("RGBA")
-        upright = Image.new("RGBA", layer.size, "white")
-        upright.alpha_composite(layer)
-    grey = upright.convert("L")
+    grey = _on_white(upright) if upright.has_transparency_data else upright.convert("L")
     factor = _enlarged(picture)
     if grey.width * grey.height * factor**2 > _OCR_PIXELS:
         factor = (_OCR_PIXELS / (grey.width * grey.height)) ** 0.5
@@ -196,6 +211,15 @@ def _grey(picture: Image) -> Image:
         return grey
     size = (max(1, round(grey.width * factor)), max(1, round(grey.height * factor)))
     return grey.resize(size, Image.Resampling.LANCZOS)
+
+
+def _on_white(picture: Image) -> Image:
+    """Return a picture with transparent parts as it looks on paper, in shades of grey."""
+    from PIL import Image
+
+    layer = picture if picture.mode in ("LA", "RGBA") else picture.convert("RGBA")
+    grey, ink = layer.convert("L"), layer.getchannel("A")
+    return Image.composite(grey, Image.new("L", grey.size, 255), ink)
 
 
 def _eight_bits(picture: Image) -> Image:

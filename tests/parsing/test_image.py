@@ -203,3 +203,15 @@ def test_damage_is_an_error_and_one_bad_frame_leaves_the_others(write: Write, re
     assert (first.text, first.suspect, first.confidence) == ("", True, 0.0)
     assert first.reason.startswith("page failed: ")
     assert second.text == "Page number two"
+
+
+def test_no_room_is_made_for_what_a_damaged_part_claims_to_hold(write: Write) -> None:
+    content = encoded(drawn("Ward Office"), "PNG")
+
+    with image._File(write("a.png", content)) as file:
+        assert (file.read(8), file.read(1 << 46), file.read(), file.read(1)) == (
+            content[:8],
+            content[8:],
+            b"",
+            b"",
+        )

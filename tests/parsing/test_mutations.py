@@ -27,7 +27,7 @@ from rag_platform.types import Document
 MUTATIONS = int(os.environ.get("MUTATIONS", "2000"))
 SEED = int(os.environ.get("MUTATION_SEED", "2082"))
 BATCH = 500
-LIMITS = Limits(timeout_s=15, memory_mb=1024)
+LIMITS = Limits(timeout_s=15, memory_mb=1536)
 BROKEN = re.compile(r"its reader crashed|the system ended its reader|takes longer than|needs more than")
 """How the pool says that a file harmed its process."""
 
