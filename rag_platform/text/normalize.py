@@ -1,7 +1,8 @@
 """Two normal forms of a text: the one that is stored and shown, and the one that is searched.
 
 ``stored_text`` only removes what no reader sees; ``search_key`` folds the many spellings of one word and
-is never stored or shown. The folds stand in tables, one a script, so that a language is added as data.
+is never stored or shown. Digits, joiners, spaces, full-width forms and case fold in all scripts alike; the
+other folds stand in ``scripts``.
 No tokenising and no stemming here: that is ``analyze``.
 """
 
@@ -10,10 +11,13 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["FOLDS", "ScriptFolds", "search_key", "stored_text"]
+from rag_platform.text.scripts import SCRIPTS
+
+__all__ = ["search_key", "stored_text"]
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u200b\ufeff]")
@@ -38,51 +42,6 @@ def stored_text(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptFolds:
-    """How one script's spellings fold into one search key.
-
-    Attributes:
-        dropped: Characters without a part in the key.
-        sequences: Look-alike sequences and variants, each with what it stands for; longest first.
-        patterns: Regular expressions for what depends on the neighbours, with replacements.
-    """
-
-    dropped: str = ""
-    sequences: tuple[tuple[str, str], ...] = ()
-    patterns: tuple[tuple[str, str], ...] = ()
-
-
-FOLDS: dict[str, ScriptFolds] = {
-    "Devanagari": ScriptFolds(
-        # Nukta: क़ and ऱ (which NFD splits) become क and र, so that ऱ्य, र्‍य and र्य are one key, too.
-        # Visarga: क्रमशः is as often typed क्रमश: with a colon, and दुःख as दुख.
-        dropped="\u093c\u0903",
-        sequences=(
-            ("अाे", "ओ"),
-            ("अाै", "औ"),
-            ("अा", "आ"),
-            ("आे", "ओ"),
-            ("आै", "औ"),
-            ("अो", "ओ"),
-            ("अौ", "औ"),
-            ("एे", "ऐ"),
-            ("ाे", "ो"),
-            ("ाै", "ौ"),
-            ("ँ", "ं"),
-        ),
-        patterns=(
-            # A colon typed for a visarga inside a word; only after the stems that have one, because
-            # "नाम:राम" are two words.
-            (r"(?<![\u0900-\u0963])(अन्त|अध|दु|नि|पुन|प्रात|बहि|चतु|स्वत):(?=[क-ह])", r"\1"),
-            # A nasal with halant before a stop of its own class is what the anusvara abbreviates; not in the
-            # verb ending न्थ्यो, which stemmers know by that spelling.
-            ("ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[तदध]|थ(?!्य|े$|े[^ऀ-ॣ]))|म्(?=[प-भ])", "ं"),
-        ),
-    ),
-}
-"""Folds by script. Digits, joiners, spaces, full-width forms and case fold in all scripts alike."""
-
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 _UNSEEN_MARKS = {0x034F, *range(0xFE00, 0xFE10)}  # grapheme joiner, variation selectors
 
@@ -100,17 +59,34 @@ def _character_table() -> dict[int, str | None]:
             table[code] = None
         elif category == "Zs":
             table[code] = " "
-    table |= {ord(mark): None for folds in FOLDS.values() for mark in folds.dropped}
+    table |= {ord(mark): None for folds in SCRIPTS.values() for mark in folds.dropped}
     return table
 
 
+@dataclass(frozen=True, slots=True)
+class _Folds:
+    """One script's folds of several characters, and what tells that a text holds that script."""
+
+    present: re.Pattern[str]
+    lookalikes: re.Pattern[str] | None
+    sequences: Mapping[str, str]
+    patterns: tuple[tuple[re.Pattern[str], str], ...]
+
+
 @cache
-def _sequence_folds() -> tuple[re.Pattern[str], dict[str, str], tuple[tuple[re.Pattern[str], str], ...]]:
-    """Return one pattern for all look-alike sequences with its replacements, and the patterns after it."""
-    sequences = {a: b for folds in FOLDS.values() for a, b in folds.sequences}
-    alternatives = "|".join(map(re.escape, sorted(sequences, key=len, reverse=True)))
-    patterns = tuple((re.compile(p), r) for folds in FOLDS.values() for p, r in folds.patterns)
-    return re.compile(alternatives), sequences, patterns
+def _folds() -> tuple[_Folds, ...]:
+    found = []
+    for script in SCRIPTS.values():
+        alternatives = "|".join(re.escape(a) for a, _ in script.sequences)
+        found.append(
+            _Folds(
+                re.compile(f"[{chr(script.block)}-{chr(script.block + 0x7F)}]"),
+                re.compile(alternatives) if alternatives else None,
+                dict(script.sequences),
+                tuple((re.compile(pattern), kept) for pattern, kept in script.patterns),
+            )
+        )
+    return tuple(fold for fold in found if fold.lookalikes or fold.patterns)
 
 
 def search_key(text: str) -> str:
@@ -126,8 +102,15 @@ def search_key(text: str) -> str:
     """
     text = unicodedata.normalize("NFD", stored_text(text)).translate(_character_table())
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
-    lookalikes, sequences, patterns = _sequence_folds()
-    text = lookalikes.sub(lambda match: sequences[match[0]], text)
-    for pattern, replacement in patterns:
-        text = pattern.sub(replacement, text)
+    for folds in _folds():
+        if folds.present.search(text):
+            text = _folded(text, folds)
+    return text
+
+
+def _folded(text: str, folds: _Folds) -> str:
+    if folds.lookalikes:
+        text = folds.lookalikes.sub(lambda match: folds.sequences[match[0]], text)
+    for pattern, kept in folds.patterns:
+        text = pattern.sub(kept, text)
     return text
