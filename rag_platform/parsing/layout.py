@@ -41,7 +41,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One printed line: its text, its box, the block that its source put it in, and its cells, if split."""
+    """One printed line: its text, its box, the block that its source put it in, and its cells, if split.
+
+    Boxes of lines that do not run from left to right are in the frame of their direction, ``turn`` quarters.
+    """
 
     text: str
     x0: float
@@ -50,6 +53,7 @@ class Line:
     y1: float
     block: int
     cells: tuple[Cell, ...] = ()
+    turn: int = 0
 
     @property
     def height(self) -> float:
@@ -145,6 +149,9 @@ def _wraps(before: Line, line: Line, left: float, right: float) -> bool:
     narrow = right - left <= _NARROW * before.height
     if narrow or not full or line.y0 <= before.y0 or _STARTS_ITEM.match(line.text):
         return False
+    indent = line.x0 - left
+    if indent > 2 * line.height and abs(indent - (right - line.x1)) < line.height:
+        return False  # centred below the line before, as titles are
     if _ENDS_SENTENCE.search(before.text) or (before.text.rstrip()[-1] in ".:" and line.text[:1].isupper()):
         return False  # whether the paragraph ends there or not, a line break after a sentence harms nothing
     return not (before.text.rstrip()[-1] in ".:" and before.x1 < right - before.height)

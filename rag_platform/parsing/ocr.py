@@ -63,6 +63,7 @@ class OcrResult:
         words: With boxes in pixels of the picture as it was read, turned and straightened.
         turned: Degrees by which the picture was turned clockwise.
         askew: Degrees by which it was straightened, counter-clockwise.
+        lines: What the text is put together from, in pixels as the words.
     """
 
     text: str
@@ -71,6 +72,7 @@ class OcrResult:
     words: tuple[Word, ...] = ()
     turned: int = 0
     askew: float = 0.0
+    lines: tuple[Line, ...] = ()
 
     @property
     def how(self) -> str:
@@ -232,8 +234,10 @@ def _box(line: Sequence[Word], size: tuple[int, int]) -> tuple[int, int, int, in
 
 def _result(words: Sequence[Word], languages: str, first: _First) -> OcrResult:
     confidence = sum(word.confidence for word in words) / len(words) / 100 if words else 0.0
-    text = _stored(paragraphs(with_labels(list(_lines(words)))))
-    return OcrResult(text, round(confidence, 4), languages, tuple(words), first.turned, first.askew)
+    lines = tuple(with_labels(list(_lines(words))))
+    return OcrResult(
+        paragraphs(lines), round(confidence, 4), languages, tuple(words), first.turned, first.askew, lines
+    )
 
 
 def _stored(text: str) -> str:
@@ -245,7 +249,7 @@ def _stored(text: str) -> str:
 def _lines(words: Sequence[Word]) -> Iterator[Line]:
     for members in in_lines(words):
         yield Line(
-            text=" ".join(word.text for word in members),
+            text=_stored(" ".join(word.text for word in members)),
             x0=min(word.left for word in members),
             x1=max(word.right for word in members),
             y0=min(word.top for word in members),

@@ -2,12 +2,14 @@
 
 First the text layers; then, for pages whose layer is wrong, what the document's fonts say of their glyphs;
 last the pictures of the pages that neither could read. Which reading is believed is decided in ``routes``.
+Then running headers, footers and page numbers go, which are told from the pages around (``furniture``).
 One damaged page never loses the others; a file cut short is refused as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +19,9 @@ from rag_platform.parsing.embedded import EmbeddedPictures
 from rag_platform.parsing.fontmap.legacy import legacy_converter
 from rag_platform.parsing.fontmap.matching import OcrPage
 from rag_platform.parsing.fontmap.reader import FontMapReader, MappedPage
+from rag_platform.parsing.furniture import furniture
 from rag_platform.parsing.grids import page_text
+from rag_platform.parsing.layout import Line
 from rag_platform.parsing.pdf_images import with_pictures
 from rag_platform.parsing.pdf_layer import by_font, layer_lines, text_flags
 from rag_platform.parsing.pictures import Pictures
@@ -103,6 +107,14 @@ def _refuse_truncated(document: pymupdf.Document) -> None:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A page and the lines that its text is put together from."""
+
+    page: Page
+    lines: tuple[Line, ...] = ()
+
+
 class _Pages:
     """The pages of one document on their way to their text; numbers count from 0."""
 
@@ -117,26 +129,31 @@ class _Pages:
         layers = {number: self._guarded(number, self._layer) for number in numbers}
         wrong = [n for n, layer in layers.items() if layer is not None and not layer_is_right(layer)]
         mapped, disagreement = self._mapped([n for n in wrong if n_letters(_text(layers[n])) >= MIN_LETTERS])
-        pages: dict[int, Page | None] = {}
+        pages: dict[int, _Read | None] = {}
         for number, layer in layers.items():
             if layer is not None:
                 found = mapped.get(number)
                 pages[number] = self._guarded(number, self._without_picture, layer, found, disagreement)
-        pages = {number: self._pictured(number, page) for number, page in pages.items()}
         drawn = [n for n, page in pages.items() if page is None and n not in self._failures]
         self._pictures.expect(drawn)
         for number in drawn:
             pages[number] = self._guarded(number, self._by_picture, layers[number], mapped.get(number))
-        return tuple(pages.get(number) or _failed(number, self._failures[number]) for number in numbers)
+        read = _without_furniture({number: page for number, page in pages.items() if page is not None})
+        undrawn = {number: self._pictured(number, read[number]) for number in read if number not in drawn}
+        return tuple(
+            undrawn.get(number) or (read[number].page if number in read else self._failed(number))
+            for number in numbers
+        )
 
     def _layer(self, number: int) -> Reading:
         import pymupdf
 
         pymupdf.TOOLS.reset_mupdf_warnings()
         fragments = list(layer_lines(self._document.load_page(number)))
-        found = page_text([fragment.line for fragment in fragments])
+        lines = tuple(fragment.line for fragment in fragments)
+        found = page_text(lines)
         fault = suspicion(stored_text(found.text), by_font(fragments))
-        return Reading(found.text, "text_layer", 1.0, "", fault, found.regions)
+        return Reading(found.text, "text_layer", 1.0, "", fault, found.regions, lines)
 
     def _mapped(self, numbers: Collection[int]) -> tuple[dict[int, Reading], float | None]:
         """Read pages by their fonts, and say how far one of them disagrees with its OCR."""
@@ -161,7 +178,7 @@ class _Pages:
 
     def _without_picture(
         self, number: int, layer: Reading, mapped: Reading | None, disagreement: float | None
-    ) -> Page | None:
+    ) -> _Read | None:
         """Return the page where its picture is not needed."""
         if self._options.ocr != "always":
             if layer_is_right(layer):
@@ -170,35 +187,36 @@ class _Pages:
                 return _page(number, mapped, reason=f"{_fault(layer)}; {mapped.reason}")
         return self._unread(number, layer, mapped) if self._options.ocr == "never" else None
 
-    def _pictured(self, number: int, page: Page | None) -> Page | None:
+    def _pictured(self, number: int, read: _Read) -> Page:
         """Return a page with what is written on the pictures it shows, if anything."""
-        if page is None or not page.text:
-            return page
-        return self._guarded(number, self._with_pictures, page) or page
+        if not read.page.text:
+            return read.page
+        return self._guarded(number, self._with_pictures, read) or read.page
 
-    def _with_pictures(self, _: int, page: Page) -> Page:
-        return with_pictures(self._document, page, self._embedded)
+    def _with_pictures(self, _: int, read: _Read) -> Page:
+        return with_pictures(self._document, read.page, read.lines, self._embedded)
 
-    def _unread(self, number: int, layer: Reading, mapped: Reading | None) -> Page:
+    def _unread(self, number: int, layer: Reading, mapped: Reading | None) -> _Read:
         """Choose without OCR, because it is switched off."""
         chosen = best([reading for reading in (mapped, layer) if reading is not None])
         if not chosen.text.strip() and not self._pictures.has_ink(number):
-            return Page(number + 1, "", "text_layer", reason="blank page")
+            return _blank(number)
         return _page(number, chosen, reason=f"{_fault(layer)}; OCR is switched off", suspect=True)
 
-    def _by_picture(self, number: int, layer: Reading, mapped: Reading | None) -> Page:
+    def _by_picture(self, number: int, layer: Reading, mapped: Reading | None) -> _Read:
         if not layer.text.strip() and not self._pictures.has_ink(number):
             warning = self._pictures.warning(number)
             if warning:
-                return _failed(number, f"nothing could be drawn ({warning})")
-            return Page(number + 1, "", "text_layer", reason="blank page")
+                raise ParseError(f"nothing could be drawn ({warning})")
+            return _blank(number)
         why = self._why_picture(layer, mapped)
         others = [reading for reading in (mapped, layer) if reading is not None]
         try:
             result = self._pictures.read(number)
         except ocr.OcrTimeout as error:
             return _page(number, best(others), confidence=0.0, reason=f"{why}; {error}", suspect=True)
-        read = Reading(result.text, "ocr", result.confidence, f"{why}; {result.how}")
+        lines = self._pictures.lines(number, result)
+        read = Reading(result.text, "ocr", result.confidence, f"{why}; {result.how}", lines=lines)
         if self._options.ocr == "always" or n_letters(layer.text) < MIN_LETTERS <= n_letters(read.text):
             return _page(number, read)
         if n_letters(read.text) < n_letters(layer.text) < MIN_LETTERS:
@@ -211,6 +229,10 @@ class _Pages:
             return "OCR of every page is set"
         fault = _fault(layer)
         return fault if mapped is None else f"{fault}; its fonts do not tell enough ({mapped.reason})"
+
+    def _failed(self, number: int) -> Page:
+        reason = f"page failed: {self._failures[number]}"
+        return Page(number + 1, "", "text_layer", confidence=0.0, reason=reason, suspect=True)
 
     def _guarded(self, number: int, read: Callable[..., _T], *arguments: object) -> _T | None:
         """Do one step of one page; what goes wrong is noted for that page."""
@@ -240,7 +262,7 @@ def _fault(layer: Reading) -> str:
 
 def _by_fonts(page: MappedPage) -> Reading:
     origin: Origin = "legacy_font" if page.route == "legacy" else "font_map"
-    return Reading(page.text, origin, page.confidence, page.reason, regions=page.regions)
+    return Reading(page.text, origin, page.confidence, page.reason, regions=page.regions, lines=page.lines)
 
 
 def _page(
@@ -250,11 +272,11 @@ def _page(
     reason: str | None = None,
     confidence: float | None = None,
     suspect: bool | None = None,
-) -> Page:
+) -> _Read:
     """Return the page of a reading, with what the caller knows better."""
     sure = reading.confidence if confidence is None else confidence
     doubtful = bool(reading.suspicion) or (bool(reading.text) and min(sure, reading.score) < _LOW_CONFIDENCE)
-    return Page(
+    page = Page(
         number + 1,
         reading.text,
         reading.origin,
@@ -264,7 +286,27 @@ def _page(
         score=reading.score,
         regions=reading.regions,
     )
+    return _Read(page, reading.lines)
 
 
-def _failed(number: int, reason: str) -> Page:
-    return Page(number + 1, "", "text_layer", confidence=0.0, reason=f"page failed: {reason}", suspect=True)
+def _blank(number: int) -> _Read:
+    return _Read(Page(number + 1, "", "text_layer", reason="blank page"))
+
+
+def _without_furniture(pages: Mapping[int, _Read]) -> dict[int, _Read]:
+    """Take running headers, footers and page numbers out of the pages; their reasons say which."""
+    gone = furniture(
+        {number: read.lines for number, read in pages.items() if read.lines},
+        by_ocr={number for number, read in pages.items() if read.page.origin == "ocr"},
+    )
+    return {
+        number: _without(read, *gone[number]) if number in gone else read for number, read in pages.items()
+    }
+
+
+def _without(read: _Read, places: Collection[int], said: Sequence[str]) -> _Read:
+    kept = tuple(line for at, line in enumerate(read.lines) if at not in places)
+    found = page_text(kept)
+    left_out = f"running lines left out: {', '.join(said)}"
+    reason = f"{read.page.reason}; {left_out}" if read.page.reason else left_out
+    return _Read(replace(read.page, text=found.text, regions=found.regions, reason=reason), kept)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from rag_platform.parsing.embedded import MIN_PIXELS, EmbeddedPictures
 from rag_platform.parsing.grids import PageText, page_text
 from rag_platform.parsing.layout import Line
-from rag_platform.parsing.pdf_layer import layer_lines
 from rag_platform.types import Page, Region
 
 if TYPE_CHECKING:
@@ -33,10 +32,17 @@ class _Placed:
     top: float
 
 
-def with_pictures(document: pymupdf.Document, page: Page, pictures: EmbeddedPictures) -> Page:
+def with_pictures(
+    document: pymupdf.Document, page: Page, lines: Sequence[Line], pictures: EmbeddedPictures
+) -> Page:
     """Return a page with the text of the pictures on it, each a region after the lines above it.
 
-    Where the text does not come from the layer, its lines are not known and pictures stand at the end.
+    Args:
+        document: Open.
+        page: As it was read.
+        lines: What its text is put together from; where they do not stand upright on the page as it is
+            stored, pictures stand at the end.
+        pictures: Reads them.
     """
     if "image" not in pictures.options.kinds:
         return page
@@ -44,8 +50,8 @@ def with_pictures(document: pymupdf.Document, page: Page, pictures: EmbeddedPict
     placed = sorted(_written(document, drawn, pictures), key=lambda one: one.top)
     if not placed:
         return page
-    if page.origin == "text_layer":
-        parts = _among([fragment.line for fragment in layer_lines(drawn)], placed)
+    if not drawn.rotation and not any(line.turn for line in lines):
+        parts = _among(lines, placed)
     else:
         parts = [PageText(page.text, page.regions), *map(_part, placed)]
     whole = _joined(parts)

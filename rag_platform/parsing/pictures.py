@@ -9,10 +9,12 @@ import logging
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from rag_platform.parsing import ocr
 from rag_platform.parsing.fontmap.matching import OcrPage, OcrWord
+from rag_platform.parsing.layout import Line
 from rag_platform.parsing.reading import ParseOptions
 from rag_platform.parsing.slots import n_workers
 
@@ -133,6 +135,14 @@ class Pictures:
                 )
                 for word in self.read(number, keep=True).words
             )
+        )
+
+    def lines(self, number: int, read: ocr.OcrResult) -> tuple[Line, ...]:
+        """Return the lines of a page that was read, in points of the picture as it was read."""
+        scale = 72 / self._dpi(number, ocr.DPI)
+        return tuple(
+            replace(line, x0=line.x0 * scale, x1=line.x1 * scale, y0=line.y0 * scale, y1=line.y1 * scale)
+            for line in read.lines
         )
 
     def _dpi(self, number: int, dpi: int) -> int:

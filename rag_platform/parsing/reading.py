@@ -28,7 +28,7 @@ __all__ = [
     "stored_page",
 ]
 
-PARSER = "parser-2"
+PARSER = "parser-3"
 """Raise it whenever any reader's output changes: it is part of every page table's fingerprint."""
 
 _SEEN = regex.compile(r"[^\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")

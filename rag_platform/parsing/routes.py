@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import regex
 
+from rag_platform.parsing.layout import Line
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters
 from rag_platform.text.normalize import stored_text
 from rag_platform.text.words import known_share, words
@@ -40,7 +41,10 @@ _AGREES = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way a page was read; ``suspicion`` says what is wrong with its text, if anything."""
+    """One way a page was read; ``suspicion`` says what is wrong with its text, if anything.
+
+    ``lines``, in points, are what the text is put together from.
+    """
 
     text: str
     origin: Origin
@@ -48,6 +52,7 @@ class Reading:
     reason: str
     suspicion: str = ""
     regions: tuple[Region, ...] = ()
+    lines: tuple[Line, ...] = ()
 
     @property
     def score(self) -> float:

@@ -6,6 +6,8 @@ import pymupdf
 import pytest
 from parsing.files import ACT, Pdf, Read, Write, assemble, layer_pdf
 
+from rag_platform.chunking.chunkers import chunk_document, load_chunker
+from rag_platform.chunking.tokenizers import load_tokenizer
 from rag_platform.errors import EncryptedFile, ParseError
 from rag_platform.parsing.reading import ParseOptions
 
@@ -157,3 +159,29 @@ def test_no_pages_and_no_pdf_are_parse_errors(read: Read, write: Write) -> None:
     for content in (empty, b"%PDF-1.7\n", b"%PDF-1.7\n" + bytes(2000)):
         with pytest.raises(ParseError):
             read(write("a.pdf", content))
+
+
+def test_running_lines_go_and_tables_over_pages_are_one(pdf: Pdf, read: Read) -> None:
+    columns = (60, 260, 460)
+    names = ["शिक्षा", "सडक", "खानेपानी", "कृषि", "उद्यम", "पर्यटन", "खेलकुद", "ऊर्जा", "वन"]
+
+    def row(top: float, *cells: str) -> list[tuple[float, float, str]]:
+        return [(x, top, cell) for x, cell in zip(columns, cells, strict=True)]
+
+    def page(number: int, *rows: tuple[str, str, str]) -> list[tuple[float, float, str]]:
+        drawn = [cell for at, cells in enumerate(rows) for cell in row(700 - 20 * at, *cells)]
+        return [(60, 780, "कल्पनापुर नगरपालिकाको वार्षिक बजेट"), *drawn, (280, 40, f"पृष्ठ {'१२३४'[number]}")]
+
+    head = ("शीर्षक", "विनियोजन", "खर्च")
+    rows = [(name, f"{at + 1}00", f"{at}90") for at, name in enumerate(names)]
+    document = read(
+        pdf(page(0, head, *rows[:3]), *(page(n, *rows[2 * n + 1 : 2 * n + 3]) for n in (1, 2, 3)))
+    )
+
+    assert document.pages[0].text.startswith("कल्पनापुर नगरपालिकाको वार्षिक बजेट\n\n| शीर्षक | विनियोजन | खर्च |")
+    assert document.pages[1].text == "| कृषि | 400 | 390 |\n| --- | --- | --- |\n| उद्यम | 500 | 490 |"
+    assert document.pages[1].reason == "running lines left out: कल्पनापुर नगरपालिकाको वार्षिक बजेट, पृष्ठ २"
+    tokenizer = load_tokenizer("graphemes")
+    chunks = chunk_document(document, load_chunker("recursive", tokenizer=tokenizer, size=60), tokenizer)
+    later = [chunk for chunk in chunks if chunk.page_first > 1]
+    assert {chunk.header for chunk in later} == {"| शीर्षक | विनियोजन | खर्च |"}

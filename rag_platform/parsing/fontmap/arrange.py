@@ -12,10 +12,9 @@ from itertools import pairwise
 from statistics import median
 
 from rag_platform.parsing.fontmap.trace import TracedLine, TracedWord
-from rag_platform.parsing.grids import PageText, page_text
 from rag_platform.parsing.layout import WIDE, Cell, Line
 
-__all__ = ["Row", "as_text", "reading_order"]
+__all__ = ["Row", "printed", "reading_order"]
 
 _WIDE = 1.8
 """White from this width on, in em, may be a gutter or the edge of a cell."""
@@ -190,15 +189,14 @@ def _number_blocks(rows: Sequence[Row]) -> None:
         after.block = block
 
 
-def as_text(rows: Iterable[Row], spelt: Callable[[TracedWord], str]) -> PageText:
-    """Return rows as text: wrapped lines joined, blocks apart by a blank line, tables as Markdown."""
-    lines = []
+def printed(rows: Iterable[Row], spelt: Callable[[TracedWord], str]) -> Iterator[Line]:
+    """Yield rows as printed lines."""
     for row in rows:
         cells = tuple(_cells(row, spelt))
         if cells:
             text, top = " ".join(cell.text for cell in cells), row.baseline - row.size
-            lines.append(Line(text, row.start, row.end, top, row.baseline, row.block, cells))
-    return page_text(lines)
+            turn = row.words[0].turn
+            yield Line(text, row.start, row.end, top, row.baseline, row.block, cells, turn)
 
 
 def _cells(row: Row, spelt: Callable[[TracedWord], str]) -> Iterator[Cell]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag_platform.parsing.fontmap.arrange import as_text, reading_order
+from rag_platform.parsing.fontmap.arrange import printed, reading_order
 from rag_platform.parsing.fontmap.damage import pdf_errors
 from rag_platform.parsing.fontmap.decode import DecodedWord, Reading, decode
 from rag_platform.parsing.fontmap.fonts import Font, Glyphs, open_renamed
@@ -25,6 +25,8 @@ from rag_platform.parsing.fontmap.meaning import FontUse, converters, key, meani
 from rag_platform.parsing.fontmap.script import is_devanagari, parted, visual
 from rag_platform.parsing.fontmap.trace import TracedLine, TracedWord, trace
 from rag_platform.parsing.fontmap.verify import Disagreement, disagreement
+from rag_platform.parsing.grids import page_text
+from rag_platform.parsing.layout import Line
 from rag_platform.types import Region
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class MappedPage:
             ``layer`` where the page has plain Latin only, ``none`` where nothing is drawn or known.
         reason: The same in words, for people.
         regions: Its tables.
+        lines: What the text is put together from.
     """
 
     page_no: int
@@ -73,6 +76,7 @@ class MappedPage:
     route: str
     reason: str
     regions: tuple[Region, ...] = ()
+    lines: tuple[Line, ...] = ()
 
 
 class FontMapReader:
@@ -138,12 +142,13 @@ class FontMapReader:
         rows = reading_order(lines, self._upright(page_no))
         words = [word for row in rows for word in row.words]
         decoded = {id(word): self._word(word) for word in words}
-        found = as_text(rows, lambda word: decoded[id(word)].text)
+        lines_read = tuple(printed(rows, lambda word: decoded[id(word)].text))
+        found = page_text(lines_read)
         unsure = [word for word in words if not (decoded[id(word)].sure or self._confirms(page_no, word))]
         judged = self._judged(
             page_no, found.text, unsure, tuple(filter(None, (decoded[id(word)].text for word in unsure)))
         )
-        return replace(judged, regions=found.regions)
+        return replace(judged, regions=found.regions, lines=lines_read)
 
     def verify(self, page_no: int, read: OcrPage) -> Disagreement:
         """Compare a page with its OCR, word by word where both have ink.
