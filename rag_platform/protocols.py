@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_platform.types import Chunk, Kind, Prompt, Scored, Span
+from rag_platform.types import Chunk, Condition, Prompt, Scored, Span
 
 __all__ = [
     "Chunker",
@@ -20,6 +20,7 @@ __all__ = [
     "Manifest",
     "PointBatch",
     "PointLoader",
+    "Reranker",
     "StoredPoint",
     "Tokenizer",
 ]
@@ -99,6 +100,27 @@ class Encoder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Judges passages against a question, both read together."""
+
+    @property
+    def name(self) -> str:
+        """Catalogue name, for instance ``BAAI/bge-reranker-v2-m3``."""
+        ...
+
+    @property
+    def recipe(self) -> str:
+        """Name, revision, template and options as one string: equal recipes score equally."""
+        ...
+
+    def score(self, query: str, passages: Sequence[str]) -> FloatArray:
+        """Return ``(len(passages),)`` float32 in the order of ``passages``, higher is better.
+
+        Scores of one call compare with each other; their unit is the model's own (a logit, a probability).
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """What one published generation holds.
@@ -150,23 +172,23 @@ class CollectionReader(Protocol):
         """What this generation holds."""
         ...
 
-    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+    def dense(self, vector: FloatArray, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
         """Return the nearest chunks by cosine, best first; ``vector`` is ``(dim,)`` float32.
 
         Args:
             vector: What is searched.
             limit: Number of chunks at most.
-            kinds: Only chunks of these kinds; None: of all.
+            where: Only chunks for which all of these hold; what does not is not ranked.
         """
         ...
 
-    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
         """Return chunks that share analyzed terms with ``query``, best first, never a score of 0.
 
         Args:
             query: What is searched.
             limit: Number of chunks at most.
-            kinds: Only chunks of these kinds; None: of all. Term weights stay those of all chunks.
+            where: Only chunks for which all of these hold. Term weights stay those of all chunks.
         """
         ...
 

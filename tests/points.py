@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -59,8 +61,12 @@ class Corpus:
         for source, some in (texts or {}).items():
             self.put(source, some)
 
-    def put(self, source: str, texts: Sequence[str]) -> None:
-        self.chunks[document_id(self.collection, source)] = chunks_of(source, texts, self.collection)
+    def put(self, source: str, texts: Sequence[str], **known: Any) -> None:
+        """Add or replace a document; ``known`` are fields of all its chunks."""
+        chunks = chunks_of(source, texts, self.collection)
+        self.chunks[document_id(self.collection, source)] = [
+            dataclasses.replace(chunk, **known) for chunk in chunks
+        ]
 
     def remove(self, source: str) -> None:
         del self.chunks[document_id(self.collection, source)]

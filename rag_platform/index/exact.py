@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rag_platform.errors import NotPublished
+from rag_platform.index.filters import check, holds
 from rag_platform.index.lexical import K1, B
 from rag_platform.index.manifest import (
     Changes,
@@ -26,8 +27,8 @@ from rag_platform.index.manifest import (
     verify,
 )
 from rag_platform.protocols import FloatArray, Manifest, PointLoader, StoredPoint
-from rag_platform.text.analyze import analyze
-from rag_platform.types import Chunk, Kind, Scored
+from rag_platform.text.analyze import terms, weighted_terms
+from rag_platform.types import Chunk, Condition, Scored
 
 __all__ = ["ExactIndex", "ExactReader"]
 
@@ -39,27 +40,27 @@ class ExactReader:
         self.generation = generation
         self._points = dict(sorted(points.items()))
         self._ids = list(self._points)
-        self._kinds = np.array([point.chunk.kind for point in self._points.values()], dtype=np.str_)
         rows = [point.vector for point in self._points.values()]
         self._vectors = np.stack(rows) if rows else np.zeros((0, generation.manifest.dim), np.float32)
-        self._bm25 = _bm25([analyze(point.chunk.indexed_text) for point in self._points.values()])
+        self._bm25 = _bm25([terms(point.chunk.indexed_text) for point in self._points.values()])
 
     @property
     def manifest(self) -> Manifest:
         """What this generation holds."""
         return self.generation.manifest
 
-    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
-        """Return the nearest chunks by cosine, best first, of all kinds or of some."""
+    def dense(self, vector: FloatArray, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first."""
         check_vector(self.manifest, vector.shape)
-        return self._best(self._vectors @ (vector / (np.linalg.norm(vector) or 1.0)), limit, kinds)
+        return self._best(self._vectors @ (vector / (np.linalg.norm(vector) or 1.0)), limit, where)
 
-    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
         """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
-        terms = analyze(query)
-        if not terms or self._bm25 is None:
+        weights = weighted_terms(query)
+        if not weights or self._bm25 is None:
             return []
-        best = self._best(self._bm25.get_scores(terms), limit, kinds)
+        scores = np.sum([weight * self._bm25.get_scores([term]) for term, weight in weights.items()], axis=0)
+        best = self._best(scores, limit, where)
         return [scored for scored in best if scored.score > 0]
 
     def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
@@ -74,11 +75,14 @@ class ExactReader:
         """Yield every point, ordered by chunk id."""
         return iter(self._points.values())
 
-    def _best(self, scores: FloatArray, limit: int, kinds: Sequence[Kind] | None) -> list[Scored]:
-        """Return the best scores of these kinds; ids are in order, so a stable sort breaks ties by id."""
+    def _best(self, scores: FloatArray, limit: int, where: Sequence[Condition]) -> list[Scored]:
+        """Return the best scores where all conditions hold; ids are in order, and break ties."""
         order = np.argsort(-scores, kind="stable")
-        if kinds is not None:
-            order = order[np.isin(self._kinds[order], list(kinds))]
+        if where:
+            check(where)
+            chunks = [self._points[key].chunk for key in self._ids]
+            fits = np.array([all(holds(one, chunk) for one in where) for chunk in chunks], dtype=bool)
+            order = order[fits[order]]
         order = order[:limit]
         return [Scored(self._ids[i], float(scores[i])) for i in order]
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from rag_platform.errors import DamagedFile, DimensionMismatch, StorageError
 from rag_platform.index import lexical
+from rag_platform.index.filters import TAGS, tags
 from rag_platform.protocols import Manifest, PointBatch, PointLoader
 from rag_platform.types import Chunk, fingerprint
 
@@ -40,7 +41,7 @@ LEXICAL = "lexical"
 BATCH_POINTS = 500
 """Points written at once, so that memory and requests stay bounded whatever the loader yields."""
 
-_LAYOUT = "points/4"
+_LAYOUT = "points/5"
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 
@@ -85,9 +86,13 @@ def _is_safe(char: str) -> bool:
 
 
 def payload(chunk: Chunk) -> dict[str, Any]:
-    """Return the stored fields of a point: exactly those of ``Chunk``."""
+    """Return the stored fields of a point: those of ``Chunk``, and the tags that filters look up."""
     stored = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
-    return {**stored, "fields": {name: list(values) for name, values in chunk.fields.items()}}
+    return {
+        **stored,
+        "fields": {name: list(values) for name, values in chunk.fields.items()},
+        TAGS: tags(chunk),
+    }
 
 
 def chunk_from(stored: Mapping[str, Any]) -> Chunk:

@@ -17,13 +17,14 @@ import numpy as np
 
 from rag_platform.errors import NotPublished, RagError, UpstreamError
 from rag_platform.index import lexical
+from rag_platform.index.filters import KEYWORDS, MOST_NUMBERS, engine_filter, number_keys
 from rag_platform.index.manifest import BATCH_POINTS, DENSE, LEXICAL, check_vector, chunk_from, payload
 from rag_platform.protocols import FloatArray, Manifest, PointBatch, StoredPoint
-from rag_platform.types import Chunk, Kind, Scored
+from rag_platform.types import Chunk, Condition, Scored
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.models import Filter, PointStruct, QueryResponse, Record
+    from qdrant_client.models import PointStruct, QueryResponse, Record
 
 __all__ = ["ServerReader", "ServerWriter", "server_errors", "stored_metadata", "stored_size"]
 
@@ -31,8 +32,6 @@ logger = logging.getLogger(__name__)
 
 _REQUEST_FLOATS = 200_000
 """Vector values of one request: about 4 MB of JSON with payloads, where servers accept 32 MB."""
-
-_KEYWORDS = ("document_id", "source", "kind")
 
 
 @contextlib.contextmanager
@@ -96,6 +95,7 @@ class ServerWriter:
     def __init__(self, client: QdrantClient, name: str, dim: int) -> None:
         self._client, self.name = client, name
         self._batch = max(1, min(BATCH_POINTS, _REQUEST_FLOATS // dim))
+        self._indexed: set[str] = set()
 
     @classmethod
     def create(cls, client: QdrantClient, manifest: Manifest, metadata: Mapping[str, str]) -> Self:
@@ -113,7 +113,7 @@ class ServerWriter:
                 metadata={**{name: getattr(manifest, name) for name in names}, **metadata},
             )
             if not _is_local(client):  # the engine in memory has none, and warns
-                for field in _KEYWORDS:
+                for field in KEYWORDS:
                     client.create_payload_index(manifest.address, field, models.PayloadSchemaType.KEYWORD)
         return cls(client, manifest.address, manifest.dim)
 
@@ -127,6 +127,7 @@ class ServerWriter:
                 models.PointStruct(id=one.id, vector=one.vector, payload=one.payload)  # type: ignore[arg-type]
                 for one in kept
             ]
+            self._index_numbers([chunk_from(one.payload or {}) for one in kept])
             self._upsert(points)
 
     def upsert(self, batch: PointBatch) -> None:
@@ -139,6 +140,7 @@ class ServerWriter:
             sparse = models.SparseVector(indices=weights.indices, values=weights.values)
             vectors = {DENSE: vector.tolist(), LEXICAL: sparse}
             points.append(models.PointStruct(id=chunk.chunk_id, vector=vectors, payload=payload(chunk)))
+        self._index_numbers(batch.chunks)
         for start in range(0, len(points), self._batch):
             self._upsert(points[start : start + self._batch])
 
@@ -156,6 +158,17 @@ class ServerWriter:
                 self._client.delete_collection(self.name)
         except RagError as error:
             logger.warning("an unfinished generation stays for now: %s", error)
+
+    def _index_numbers(self, chunks: Sequence[Chunk]) -> None:
+        """Index the numbers of names that were not met before."""
+        from qdrant_client import models
+
+        keys = number_keys(chunks) - self._indexed
+        for key in sorted(keys)[: MOST_NUMBERS - len(self._indexed)]:
+            self._indexed.add(key)
+            if not _is_local(self._client):
+                with server_errors(self._client, "write points to", self.name):
+                    self._client.create_payload_index(self.name, key, models.PayloadSchemaType.INTEGER)
 
     def _upsert(self, points: list[PointStruct]) -> None:
         if points:
@@ -177,8 +190,8 @@ class ServerReader:
         """What this generation holds."""
         return self._manifest
 
-    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
-        """Return the nearest chunks by cosine, best first, of all kinds or of some."""
+    def dense(self, vector: FloatArray, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first."""
         from qdrant_client import models
 
         check_vector(self._manifest, vector.shape)
@@ -192,12 +205,12 @@ class ServerReader:
                 using=DENSE,
                 limit=limit,
                 search_params=params,
-                query_filter=_of_kinds(kinds),
+                query_filter=engine_filter(where, models, models.Range),
                 with_payload=False,
             )
         return _scored(found)
 
-    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
         """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
         from qdrant_client import models
 
@@ -211,7 +224,7 @@ class ServerReader:
                 query=sparse,
                 using=LEXICAL,
                 limit=limit,
-                query_filter=_of_kinds(kinds),
+                query_filter=engine_filter(where, models, models.Range),
                 with_payload=False,
             )
         return [scored for scored in _scored(found) if scored.score > 0]
@@ -233,16 +246,6 @@ class ServerReader:
                 vectors: Any = one.vector
                 vector = np.asarray(vectors[DENSE], dtype=np.float32)
                 yield StoredPoint(chunk_from(one.payload or {}), vector)
-
-
-def _of_kinds(kinds: Sequence[Kind] | None) -> Filter | None:
-    """Return the condition that a chunk is of one of these kinds; None: no condition."""
-    from qdrant_client import models
-
-    if kinds is None:
-        return None
-    names: list[str] = list(kinds)
-    return models.Filter(must=[models.FieldCondition(key="kind", match=models.MatchAny(any=names))])
 
 
 def _scored(found: QueryResponse) -> list[Scored]:

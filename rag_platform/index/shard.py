@@ -16,12 +16,13 @@ import numpy as np
 from rag_platform.errors import StorageError
 from rag_platform.index import lexical
 from rag_platform.index.files import allocated_bytes, require_space
+from rag_platform.index.filters import KEYWORDS, MOST_NUMBERS, engine_filter, number_keys
 from rag_platform.index.manifest import DENSE, LEXICAL, check_vector, chunk_from, payload
 from rag_platform.protocols import FloatArray, Manifest, PointBatch, StoredPoint
-from rag_platform.types import Chunk, Kind, Scored
+from rag_platform.types import Chunk, Condition, Scored
 
 if TYPE_CHECKING:
-    from qdrant_edge import EdgeConfig, EdgeShard, Filter, QueryRequest
+    from qdrant_edge import EdgeConfig, EdgeShard, QueryRequest
 
 __all__ = ["SPARE_BYTES", "ShardReader", "ShardWriter", "counts_on_disk"]
 
@@ -37,7 +38,6 @@ costs nothing on a disk but allocates memory on a tmpfs.
 
 _DELETE_DOCUMENTS = 1_000
 _SCROLL_POINTS = 1_000
-_KEYWORDS = ("document_id", "source", "kind")
 
 
 @contextlib.contextmanager
@@ -72,6 +72,7 @@ class ShardWriter:
 
     def __init__(self, folder: Path, shard: EdgeShard) -> None:
         self.folder, self._shard = folder, shard
+        self._indexed: set[str] = set()
 
     @classmethod
     def create(cls, folder: Path, dim: int) -> Self:
@@ -82,7 +83,7 @@ class ShardWriter:
         require_space(folder, SPARE_BYTES)
         with _engine_errors("create", folder):
             shard = engine.EdgeShard.create(str(folder), _config(dim))
-            for name in _KEYWORDS:
+            for name in KEYWORDS:
                 shard.update(
                     engine.UpdateOperation.create_field_index(name, engine.PayloadSchemaType.Keyword)
                 )
@@ -120,7 +121,19 @@ class ShardWriter:
             )
         require_space(self.folder, SPARE_BYTES + 3 * n_bytes)
         with _engine_errors("write points to", self.folder):
+            self._index_numbers(batch.chunks)
             self._shard.update(engine.UpdateOperation.upsert_points(points))
+
+    def _index_numbers(self, chunks: Sequence[Chunk]) -> None:
+        """Index the numbers of names that were not met before."""
+        import qdrant_edge as engine
+
+        keys = number_keys(chunks) - self._indexed
+        for key in sorted(keys):  # one that is there already costs nothing
+            if len(self._shard.info().payload_schema) < len(KEYWORDS) + MOST_NUMBERS:
+                integer = engine.PayloadSchemaType.Integer
+                self._shard.update(engine.UpdateOperation.create_field_index(key, integer))
+        self._indexed |= keys
 
     def counts(self) -> dict[str, int]:
         """Return the number of points of each document."""
@@ -160,18 +173,23 @@ class ShardReader:
         """What this generation holds."""
         return self._manifest
 
-    def dense(self, vector: FloatArray, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
-        """Return the nearest chunks by cosine, best first, of all kinds or of some."""
+    def dense(self, vector: FloatArray, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
+        """Return the nearest chunks by cosine, best first."""
         import qdrant_edge as engine
 
         check_vector(self._manifest, vector.shape)
         query = engine.Query.Nearest(vector.tolist(), using=DENSE)
         params = engine.SearchParams(hnsw_ef=max(self._hnsw_ef, limit))
         return self._query(
-            engine.QueryRequest(limit=limit, query=query, params=params, filter=_of_kinds(kinds))
+            engine.QueryRequest(
+                limit=limit,
+                query=query,
+                params=params,
+                filter=engine_filter(where, engine, engine.RangeFloat),
+            )
         )
 
-    def lexical(self, query: str, *, limit: int, kinds: Sequence[Kind] | None = None) -> list[Scored]:
+    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
         """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
         import qdrant_edge as engine
 
@@ -180,7 +198,9 @@ class ShardReader:
             return []
         sparse = engine.SparseVector(weights.indices, weights.values)
         nearest = engine.Query.Nearest(sparse, using=LEXICAL)
-        request = engine.QueryRequest(limit=limit, query=nearest, filter=_of_kinds(kinds))
+        request = engine.QueryRequest(
+            limit=limit, query=nearest, filter=engine_filter(where, engine, engine.RangeFloat)
+        )
         return [scored for scored in self._query(request) if scored.score > 0]
 
     def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
@@ -219,16 +239,6 @@ class ShardReader:
             found = self._shard.query(request)
         scored = [Scored(str(point.id), float(point.score)) for point in found]
         return sorted(scored, key=lambda one: (-one.score, one.chunk_id))
-
-
-def _of_kinds(kinds: Sequence[Kind] | None) -> Filter | None:
-    """Return the condition that a chunk is of one of these kinds; None: no condition."""
-    import qdrant_edge as engine
-
-    if kinds is None:
-        return None
-    names: list[str] = list(kinds)
-    return engine.Filter(must=[engine.FieldCondition("kind", match=engine.MatchAny(names))])
 
 
 def _load(folder: Path) -> EdgeShard:

@@ -17,7 +17,7 @@ from rag_platform.errors import CallerError, NotPublished, UnknownName
 from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index
 from rag_platform.retrieval.fusion import weighted_rrf
 from rag_platform.text.normalize import stored_text
-from rag_platform.types import ALL_KINDS, Hit, Kind, Mode, Scored
+from rag_platform.types import ALL_KINDS, Condition, Hit, Kind, Mode, Scored
 
 __all__ = ["SearchResult", "Searcher"]
 
@@ -81,6 +81,7 @@ class Searcher:
         mode: Mode = "hybrid",
         weights: tuple[float, float] = (0.7, 0.3),
         kinds: Sequence[Kind] | None = None,
+        where: Sequence[Condition] = (),
     ) -> SearchResult:
         """Return the best ``k`` chunks.
 
@@ -93,6 +94,7 @@ class Searcher:
             mode: ``hybrid`` (both parts fused by reciprocal rank), ``dense`` or ``lexical``.
             weights: Of dense and lexical in the fusion.
             kinds: Only passages of these kinds (``text``, ``table``, ``image``); None: of all.
+            where: Only passages for which all of these hold; applied before ranking.
 
         Raises:
             CallerError: The query is blank, or an option is out of range.
@@ -100,7 +102,7 @@ class Searcher:
                 has this name.
             NotPublished: Nothing is published at all.
         """
-        request = _Request(stored_text(query).strip(), k, max(k, candidates), mode, weights, kinds)
+        request = _Request(stored_text(query).strip(), k, max(k, candidates), mode, weights, kinds, where)
         request.check(candidates)
         vector = None if mode == "lexical" else self._vector(request.text, model, collection)
         try:
@@ -171,6 +173,7 @@ class _Request:
     mode: Mode
     weights: tuple[float, float]
     kinds: Sequence[Kind] | None
+    where: Sequence[Condition]
 
     def check(self, candidates: int) -> None:
         """Refuse a blank query, and options out of range; ``candidates`` as the caller gave them."""
@@ -192,10 +195,12 @@ class _Request:
 
     def hits(self, reader: CollectionReader, vector: FloatArray | None) -> tuple[Hit, ...]:
         """Rank and fetch from one reader."""
-        dense = [] if vector is None else reader.dense(vector, limit=self.candidates, kinds=self.kinds)
+        of_kinds = () if self.kinds is None else (Condition("kind", "=", tuple(self.kinds)),)
+        where = (*self.where, *of_kinds)
+        dense = [] if vector is None else reader.dense(vector, limit=self.candidates, where=where)
         lexical = []
         if self.mode != "dense":
-            lexical = reader.lexical(self.text, limit=self.candidates, kinds=self.kinds)
+            lexical = reader.lexical(self.text, limit=self.candidates, where=where)
         ranked = weighted_rrf([dense, lexical], self.weights) if self.mode == "hybrid" else dense or lexical
         best = ranked[: self.k]
         chunks = reader.fetch([one.chunk_id for one in best])

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from points import COLLECTION, DIM, MODEL, Corpus, chunks_of, stored, vector_of
 from qdrant_client import QdrantClient
 
-from rag_platform.errors import DimensionMismatch, NotPublished, StorageError
-from rag_platform.index import lexical
+from rag_platform.errors import CallerError, DimensionMismatch, NotPublished, StorageError
+from rag_platform.index import lexical, shard
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.index.exact import ExactIndex
 from rag_platform.index.qdrant import QdrantIndex
 from rag_platform.protocols import Index, PointBatch
-from rag_platform.types import Kind, Scored, document_id
+from rag_platform.types import Condition, Scored, document_id
 
 MAKERS: dict[str, Callable[[Path], Index]] = {
     "edge": EdgeIndex,
@@ -281,17 +283,16 @@ def test_a_document_nobody_asked_for_is_a_fault(index: Index, corpus: Corpus) ->
 
 @pytest.mark.parametrize("engine", ["edge", "qdrant"])
 def test_search_equals_the_exact_one(engine: str, tmp_path: Path) -> None:
-    # Twenty documents of exactly the constant average length: then all BM25 forms agree.
+    # Twenty documents of exactly the constant average length: then all BM25 forms agree. A word of at most four
+    # letters is two terms, itself and its one piece.
+    n_words = int(lexical.AVERAGE_LENGTH) // 2
     rng = np.random.default_rng(7)
-    words = ["कर", "भर्ना", "सूचना", "संविधान", "हक", "वडा", "नगर", "बजेट", "पानी", "बाटो", "नदी", "हिमाल"]
+    words = ["कर", "घर", "ऐन", "सभा", "हक", "वडा", "नगर", "बजेट", "पानी", "बाटो", "नदी", "गाउँ"]
     share = 1 / np.arange(1, len(words) + 1)
-    texts = {
-        f"{n}.txt": [" ".join(rng.choice(words, int(lexical.AVERAGE_LENGTH), p=share / share.sum()))]
-        for n in range(20)
-    }
+    texts = {f"{n}.txt": [" ".join(rng.choice(words, n_words, p=share / share.sum()))] for n in range(20)}
     corpus, index, exact = Corpus(texts), MAKERS[engine](tmp_path), ExactIndex()
     corpus.publish(index)
-    corpus.put("5.txt", ["हिमाल " * int(lexical.AVERAGE_LENGTH)])
+    corpus.put("5.txt", ["गाउँ " * n_words])
     corpus.publish(index)
     corpus.publish(exact)
     reader, oracle = index.open(COLLECTION, MODEL), exact.open(COLLECTION, MODEL)
@@ -315,21 +316,123 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize(("kinds", "n"), [(None, 4), (["text"], 2), (["table", "image"], 2), (["image"], 0)])
-def test_kinds_are_chosen_before_ranking(index: Index, kinds: list[Kind] | None, n: int) -> None:
-    corpus = Corpus(TABLES)
-    corpus.publish(index)
+CONDITIONS: list[tuple[list[Any], set[str]]] = [
+    (["kind", "=", "text"], {"ऐन", "ऐन दफा", "नियम", "notice", "मिश्रित"}),
+    (["kind", "=", "table", "image"], {"| तालिका |"}),
+    (["kind", "=", "image"], set()),
+    (["kind", "!=", "text"], {"| तालिका |"}),
+    (["kind", "=", 1], set()),
+    (["kind", "<", 1], set()),
+    (["source", "=", "ऐन.pdf"], {"ऐन", "ऐन दफा"}),
+    (["source", "=", "ऐन"], set()),
+    (["document_id", "=", document_id(COLLECTION, "नियम.txt")], {"नियम"}),
+    (["language", "!=", "ne"], {"notice"}),
+    (["path", "=", "भाग १"], {"ऐन", "ऐन दफा"}),
+    (["path", "=", "भाग १ > दफा २"], {"ऐन दफा"}),
+    (["path", "=", "दफा २"], set()),
+    (["path", "=", "भाग"], set()),
+    (["path", "!=", "भाग १"], {"नियम", "notice", "| तालिका |", "मिश्रित"}),
+    (["मन्त्रालय", "=", "शिक्षा"], {"ऐन", "ऐन दफा", "notice"}),
+    (["मन्त्रालय", "=", "शिक्षा", "अर्थ"], {"ऐन", "ऐन दफा", "notice", "नियम"}),
+    (["मन्त्रालय", "!=", "शिक्षा"], {"नियम", "| तालिका |", "मिश्रित"}),
+    (["year", "=", 2075], {"ऐन", "ऐन दफा", "नियम"}),
+    (["year", "=", "2075"], {"मिश्रित"}),
+    (["year", "=", "2075", 2081], {"मिश्रित", "नियम"}),
+    (["year", "!=", 2075], {"notice", "| तालिका |", "मिश्रित"}),
+    (["year", "<", 2075], {"notice"}),
+    (["year", "<=", 2075], {"notice", "ऐन", "ऐन दफा", "नियम"}),
+    (["year", ">", 2075], {"नियम"}),
+    (["year", ">=", 2081], {"नियम"}),
+    (["मन्त्रालय", ">", 1], set()),
+    (["a b.c[0]", ">", 1], {"notice"}),
+    (["a b.c[0]", "=", -5], {"| तालिका |"}),
+    (['quoted " name', "=", 'क " ख'], {"notice"}),
+    (["unknown", "=", "x"], set()),
+    (["unknown", ">", 0], set()),
+    (["unknown", "!=", "x"], {"ऐन", "ऐन दफा", "नियम", "notice", "| तालिका |", "मिश्रित"}),
+]
+
+
+@pytest.fixture
+def known() -> Corpus:
+    """A corpus with fields of all types, one name with words here and numbers there, and odd names."""
+    corpus = Corpus()
+    fields = {"मन्त्रालय": ("शिक्षा", "युवा"), "year": (2075,)}
+    corpus.put("ऐन.pdf", ["ऐन", "ऐन दफा"], fields=fields, path="भाग १")
+    key = document_id(COLLECTION, "ऐन.pdf")
+    corpus.chunks[key][1] = dataclasses.replace(corpus.chunks[key][1], path="भाग १ > दफा २")
+    corpus.put("नियम.txt", ["नियम"], fields={"मन्त्रालय": ("अर्थ",), "year": (2075, 2081)}, path="भाग १०")
+    odd = {"a b.c[0]": (7,), 'quoted " name': ('क " ख',), "year": (2050,), "मन्त्रालय": ("शिक्षा",)}
+    corpus.put("en.txt", ["notice"], fields=odd, language="en")
+    corpus.put("तालिका.docx", ["| तालिका |"], fields={"a b.c[0]": (-5,)})
+    corpus.put("मिश्रित.txt", ["मिश्रित"], fields={"year": ("2075",), "kind": ("image",), "path": ("भाग १", 1)})
+    return corpus
+
+
+def test_conditions_hold_before_ranking(index: Index, known: Corpus) -> None:
+    known.publish(index)
+    known.put("एक.txt", ["साझा"])
+    known.publish(index)  # also what was copied keeps its tags
+    known.remove("एक.txt")
+    known.publish(index)
     reader = index.open(COLLECTION, MODEL)
-    wanted = {key for key, chunk in corpus.expected.items() if kinds is None or chunk.kind in kinds}
-    assert len(wanted) == n
-    for key in corpus.expected:
-        found = reader.dense(vector_of(key), limit=4, kinds=kinds)
-        assert {scored.chunk_id for scored in found} == wanted
-        # One is asked for, and it is of a wanted kind although others are nearer.
-        assert len(reader.dense(vector_of(key), limit=1, kinds=kinds)) == min(1, n)
-    found = reader.lexical("दर्ता", limit=4, kinds=kinds)
-    expected = {key for key in wanted if "दर्ता" in corpus.expected[key].text}
-    assert {scored.chunk_id for scored in found} == expected
+    for (name, operator, *values), texts in CONDITIONS:
+        where = [Condition(name, operator, tuple(values))]
+        wanted = {key for key, chunk in known.expected.items() if chunk.text in texts}
+        assert len(wanted) == len(texts)
+        found = reader.dense(vector_of(next(iter(known.expected))), limit=9, where=where)
+        assert {scored.chunk_id for scored in found} == wanted, where
+        for key in known.expected:  # one is asked for, and it fits although others are nearer
+            nearest = reader.dense(vector_of(key), limit=1, where=where)
+            assert len(nearest) == min(1, len(wanted)), where
+            assert not wanted or nearest[0].chunk_id in wanted, where
+        found = reader.lexical("ऐन नियम notice तालिका मिश्रित", limit=9, where=where)
+        assert {scored.chunk_id for scored in found} == wanted, where
+
+
+def test_all_conditions_hold_together(index: Index, known: Corpus) -> None:
+    known.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    where = [
+        Condition("मन्त्रालय", "=", ("शिक्षा",)),
+        Condition("year", ">=", (2051,)),
+        Condition("path", "!=", ("भाग १ > दफा २",)),
+    ]
+    found = reader.lexical("ऐन नियम notice", limit=9, where=where)
+    assert [known.expected[one.chunk_id].text for one in found] == ["ऐन"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (Condition("year", "~", (1,)), "operator"),  # type: ignore[arg-type]
+        (Condition("year", "=", ()), "no value"),
+        (Condition("year", "<", (1, 2)), "no single number"),
+        (Condition("year", ">", ("2081",)), "'2081' compares no single number"),
+        (Condition('a"b', ">", (1,)), "quote"),
+    ],
+)
+def test_conditions_that_mean_nothing_are_refused(index: Index, condition: Condition, message: str) -> None:
+    Corpus(TEXTS).publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    with pytest.raises(CallerError, match=message):
+        reader.lexical("कर", limit=1, where=[condition])
+    with pytest.raises(CallerError, match=message):
+        reader.dense(np.ones(DIM, np.float32), limit=1, where=[condition])
+
+
+def test_the_embedded_engine_indexes_numbers_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard, "MOST_NUMBERS", 2)
+    corpus, index = Corpus(), EdgeIndex(tmp_path)
+    for n in range(4):
+        corpus.put(f"{n}.txt", [f"वडा {n}"], fields={f"number{n}": (n,)})
+        corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    for n in range(4):
+        found = reader.lexical("वडा", limit=9, where=[Condition(f"number{n}", ">=", (n,))])
+        assert [corpus.expected[one.chunk_id].text for one in found] == [f"वडा {n}"]
 
 
 def test_a_chunk_is_found_by_the_header_of_its_table(index: Index) -> None:

@@ -54,9 +54,9 @@ def test_a_slug_is_a_safe_name(name: str) -> None:
     assert len(made.encode()) <= 200
 
 
-def test_a_payload_holds_exactly_the_chunk() -> None:
+def test_a_payload_holds_the_chunk_and_its_tags() -> None:
     chunk = chunks_of("सूचना.txt", ["क", "ख"])[1]
-    assert list(payload(chunk)) == [field.name for field in fields(Chunk)]
+    assert list(payload(chunk)) == [*(field.name for field in fields(Chunk)), "tags"]
     assert chunk_from({**payload(chunk), "added_by_others": 1}) == chunk
 
 

@@ -67,7 +67,7 @@ def test_a_plain_client_reads_the_alias(client: QdrantClient, index: QdrantIndex
     assert dense.points[0].id == chunk.chunk_id
     payload = dense.points[0].payload
     assert payload is not None
-    assert list(payload) == [field.name for field in fields(Chunk)]
+    assert list(payload) == [*(field.name for field in fields(Chunk)), "tags"]
     assert payload["source"] == "कर.txt"
 
     weights = query_weights("करको")

@@ -22,7 +22,7 @@ from rag_platform.index.exact import ExactIndex
 from rag_platform.index.qdrant import QdrantIndex
 from rag_platform.protocols import Encoder, FloatArray, Index
 from rag_platform.retrieval.search import Searcher
-from rag_platform.types import Prompt, document_id
+from rag_platform.types import Condition, Prompt, document_id
 
 SOAP, HANDS, TAX, SCHOOL = "साबुनले हात धुनुहोस्", "हात सफा राख्नुहोस्", "सम्पत्ति कर तिर्नुहोस्", "भर्ना वैशाखमा खुल्छ"
 
@@ -81,6 +81,14 @@ def test_kinds_are_searched_alone_and_unknown_ones_refused() -> None:
     searcher = Searcher(index, no_encoder)
     result = searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=("table",))
     assert [(hit.chunk.kind, hit.chunk.text) for hit in result.hits] == [("table", "| कर | रु. ५० |")]
+    for where, n in (
+        ([Condition("source", "=", ("शुल्क.docx",))], 1),
+        ([Condition("kind", "=", ("text",))], 0),
+    ):
+        result = searcher.search(
+            "कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=("table",), where=where
+        )
+        assert len(result.hits) == n
     with pytest.raises(CallerError, match="kinds are empty"):
         searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=())
     with pytest.raises(CallerError, match="picture"):
