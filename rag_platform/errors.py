@@ -19,7 +19,8 @@
         ├── StorageError           disk full, no permission
         │   └── DamagedFile            a file of ours holds something else than what was written
         ├── Busy                   another process holds the writer lock
-        └── UpstreamError          a remote service failed
+        ├── UpstreamError          a remote service failed
+        └── GateFailed             a model ranks plain Nepali pairs wrongly: wrong prompt, pooling or head
 
 Each message holds the offending value and the remedy. ``code`` is stable and goes to APIs, tables and
 logs; ``retryable`` says whether the same call may succeed later without a change of its input.
@@ -41,6 +42,7 @@ __all__ = [
     "EmptyFile",
     "EncryptedFile",
     "EnvironmentProblem",
+    "GateFailed",
     "InvalidDataset",
     "InvalidSetting",
     "MissingDependency",
@@ -182,3 +184,10 @@ class UpstreamError(EnvironmentProblem):
     """A remote service failed or answered nonsense."""
 
     code = "upstream_error"
+
+
+class GateFailed(EnvironmentProblem):
+    """A model ranks the five fixed Nepali questions wrongly; the message holds what was seen."""
+
+    code = "gate_failed"
+    retryable = False

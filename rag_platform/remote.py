@@ -1,0 +1,105 @@
+"""Calls to hosted models: asked again while a service is busy, errors typed, keys never shown.
+
+One way for endpoints of embeddings, rerankers and language models. What is asked is the caller's.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rag_platform.errors import MissingDependency, UpstreamError
+from rag_platform.privacy import keep_private
+
+__all__ = ["INSTALL_REMOTE", "TIMEOUT_S", "Service", "load_litellm"]
+
+INSTALL_REMOTE = "pip install 'rag-platform[remote]'"
+TIMEOUT_S = 60.0
+"""Seconds that one request may take."""
+
+_ATTEMPTS = 5
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 30.0
+_AGAIN = frozenset({408, 409, 429})
+"""Answers beside 5xx after which the same request may succeed."""
+
+_Answer = TypeVar("_Answer")
+
+
+def load_litellm() -> Any:  # noqa: ANN401
+    """Return the module LiteLLM, told to send nothing of its own and to log nothing: it logs requests.
+
+    Raises:
+        MissingDependency: It is not installed.
+    """
+    keep_private()
+    try:
+        import litellm
+    except ImportError as error:
+        raise MissingDependency(f"hosted models need litellm ({error}); {INSTALL_REMOTE}") from error
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return litellm
+
+
+class Service:
+    """A hosted model behind a key.
+
+    Args:
+        name: What is asked, for messages.
+        key: Its key, blotted out of every message.
+        setting: The setting that holds the key.
+        first_wait_s: Seconds before the second attempt; doubled for each further one.
+    """
+
+    def __init__(self, name: str, *, key: str, setting: str, first_wait_s: float = _FIRST_WAIT_S) -> None:
+        self._name, self._key, self._setting, self._first_wait_s = name, key, setting, first_wait_s
+
+    def ask(self, send: Callable[[], _Answer]) -> _Answer:
+        """Return what ``send`` returns, sending up to five times.
+
+        Raises:
+            UpstreamError: The service is out of reach, refuses the request, or is busy for too long.
+        """
+        from openai import OpenAIError  # of LiteLLM's errors, too, this is the root
+
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return send()
+            except OpenAIError as error:
+                if attempt == _ATTEMPTS or not _may_pass(error):
+                    # not "from error": a traceback of the service's own error would show the key
+                    raise UpstreamError(self._explained(error, attempt)) from None
+                time.sleep(self._wait_s(error, attempt))
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _wait_s(self, error: Exception, attempt: int) -> float:
+        """Return what the service asks for, else a doubling wait with some chance in it."""
+        asked = getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "")
+        doubled = self._first_wait_s * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)
+        return min(float(asked) if asked.isdigit() else doubled, _LONGEST_WAIT_S)
+
+    def _explained(self, error: Exception, attempt: int) -> str:
+        status = getattr(error, "status_code", None)
+        reason = " ".join(str(error).split())[:300]
+        if self._key:
+            reason = reason.replace(self._key, "***")
+        remedy = "check that it runs and its base URL"
+        if status in (401, 403):
+            remedy = f"check the key in {self._setting}"
+        elif status == 429:
+            remedy = "its rate limit is used up: try later or send less"
+        elif status is not None and 400 <= status < 500:
+            remedy = "check the model's name and what it allows"
+        answered = f"answered {status}" if status else "gave no answer"
+        return f"{self._name} {answered} (attempt {attempt} of {_ATTEMPTS}): {reason}; {remedy}"
+
+
+def _may_pass(error: Exception) -> bool:
+    status = getattr(error, "status_code", None)
+    return status is None or status in _AGAIN or status >= 500
