@@ -6,6 +6,7 @@ March or April. The calendar itself is ``bikram_sambat``; what a date means for 
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -90,6 +91,9 @@ _ORDER = (
 _DATE = regex.compile(
     rf"(?:{_ERA}\s*[:ः]?\s*)?{_BEFORE}(?:{'|'.join(_ORDER)})(?:\s?गते)?(?:\s?\(?{_ERA}\)?)?", regex.I
 )
+_YEAR = re.compile(r"(?:19|20|21)\d\d")
+_REACH = 80
+"""Characters on either side of a year that its date can take; no spelling takes half of them."""
 _ERA_YEAR = regex.compile(
     rf"(?P<bs>{_BS})\s*[:ः]?\s*{_Y}(?!\d)|{_BEFORE}{_Y}\s?(?:(?P<bs>{_BS})|साल)", regex.I
 )
@@ -150,10 +154,12 @@ def find_dates(text: str) -> Iterator[FoundDate]:
     >>> [found.day.isoformat() for found in find_dates("मिति: २०८१/०४/१५, April 15, 2024")]
     ['2024-07-30', '2024-04-15']
     """
-    for match in _DATE.finditer(ascii_digits(text)):
-        found = _found(match, text)
-        if found is not None:
-            yield found
+    plain = ascii_digits(text)
+    for first, last in _around_years(plain):
+        for match in _DATE.finditer(plain, first, last):
+            found = _found(match, text)
+            if found is not None:
+                yield found
 
 
 def find_years(text: str) -> Iterator[int]:
@@ -218,6 +224,17 @@ def read_period(text: str) -> Period | None:
     if era is None or month == 0:
         return None
     return _whole(year, month, era)
+
+
+def _around_years(plain: str) -> list[tuple[int, int]]:
+    """Return the parts of a text that may hold dates: most passages have no year at all, and are fast."""
+    parts: list[tuple[int, int]] = []
+    for match in _YEAR.finditer(plain):
+        first, last = max(0, match.start() - _REACH), match.end() + _REACH
+        if parts and first <= parts[-1][1]:
+            first = parts.pop()[0]
+        parts.append((first, last))
+    return parts
 
 
 def _found(match: regex.Match[str], text: str) -> FoundDate | None:
