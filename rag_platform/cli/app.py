@@ -11,6 +11,7 @@ import typer
 
 from rag_platform import __version__
 from rag_platform.cli.audit import audit
+from rag_platform.cli.evaluate import evaluate
 from rag_platform.cli.ingest import delete, ingest
 from rag_platform.cli.listing import collections, doctor, documents, models
 from rag_platform.cli.parse import parse
@@ -77,3 +78,4 @@ def _options(
 
 for _command in (ingest, delete, search, parse, audit, documents, collections, models, serve, doctor):
     app.command()(_command)
+app.add_typer(evaluate)
