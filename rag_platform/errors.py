@@ -12,6 +12,7 @@
     │   ├── EmptyFile              nothing in it
     │   ├── EncryptedFile          a password is needed
     │   ├── ParseError             damaged, truncated or undecodable
+    │   ├── InvalidMetadata        what is written beside it about it means nothing
     │   └── ChunkTooLong           a chunk overflows a model's token limit
     └── EnvironmentProblem     the machine or a service, not the input
         ├── MissingDependency      a program, package, language or model is not installed
@@ -44,6 +45,7 @@ __all__ = [
     "EnvironmentProblem",
     "GateFailed",
     "InvalidDataset",
+    "InvalidMetadata",
     "InvalidSetting",
     "MissingDependency",
     "NotPublished",
@@ -135,6 +137,13 @@ class ParseError(DocumentError):
     """The file is damaged, truncated, or in an encoding that cannot be told."""
 
     code = "parse_error"
+
+
+class InvalidMetadata(DocumentError):
+    """A sidecar or folder default is broken; what was made of the document stays until it is mended."""
+
+    code = "invalid_metadata"
+    retryable = True  # a slip in one folder's defaults must not throw away the OCR of all below it
 
 
 class ChunkTooLong(DocumentError):
