@@ -20,6 +20,7 @@ from assets.metadata import Metadata, failures_table
 from assets.partitions import MODELS, by_model, registered
 from assets.platform import Platform
 from rag_platform import tables
+from rag_platform.audit.completeness import Completeness, completeness
 from rag_platform.errors import SchemaMismatch
 from rag_platform.plan import embedding_table
 from rag_platform.system import System
@@ -98,6 +99,43 @@ def _embedding_files(system: System, keys: Iterable[str]) -> Iterator[tuple[str,
 
 
 # Documents
+
+
+@dg.asset_check(asset=pages, description="Every page that a document's container tells of is in its table.")
+def pages_complete(
+    context: dg.AssetCheckExecutionContext, platform: dg.ResourceParam[Platform]
+) -> dg.AssetCheckResult:
+    """Fail where pages were lost, document by document; warn where a container could not be asked."""
+    system = platform.system
+    found = list(completeness(system, system.catalog.entries(partitions=_of_run(context))))
+    bad = [one for one in found if one.lost or one.uncounted]
+    n_lost = sum(len(one.lost) for one in found)
+    metadata: Metadata = {
+        "documents": len(found),
+        "documents_incomplete": sum(bool(one.lost) for one in found),
+        "documents_without_a_count": sum(one.expected is None for one in found),
+        "pages_expected": sum(one.expected or one.recorded for one in found),
+        "pages_extracted": sum(one.extracted for one in found),
+        "pages_lost": n_lost,
+    }
+    if bad:
+        metadata["incomplete"] = dg.MetadataValue.table([_incomplete(one) for one in bad[:_SHOWN]])
+    severity = dg.AssetCheckSeverity.ERROR if n_lost else dg.AssetCheckSeverity.WARN
+    return dg.AssetCheckResult(passed=not bad, severity=severity, metadata=metadata)
+
+
+def _incomplete(one: Completeness) -> dg.TableRecord:
+    lost = ", ".join(map(str, one.lost[:_SHOWN]))
+    return dg.TableRecord(
+        {
+            "collection": one.collection,
+            "source": one.source,
+            "expected": one.recorded if one.expected is None else one.expected,
+            "extracted": one.extracted,
+            "lost": f"{lost}, …" if len(one.lost) > _SHOWN else lost,
+            "uncounted": one.uncounted,
+        }
+    )
 
 
 @dg.asset_check(asset=chunks, description="No document of these partitions failed or was refused.")
@@ -179,6 +217,7 @@ CHECKS: list[dg.AssetChecksDefinition] = [
     _schema_check(pages, tables.PAGES),
     _schema_check(chunks, tables.CHUNKS),
     embeddings_schema,
+    pages_complete,
     documents_healthy,
     collections_hold_live_chunks,
 ]

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_platform.errors import ParseError, RagError
+from rag_platform.errors import ParseError, RagError, StorageError
 from rag_platform.parsing.archive import open_archive
 from rag_platform.parsing.decode import decode
 from rag_platform.parsing.office_xml import attribute, elements, local_name, relations
 from rag_platform.parsing.reading import ParseOptions
+from rag_platform.parsing.sniff import sniff
 from rag_platform.parsing.worker import Job
 
 __all__ = ["Container", "inspect", "inspect_job"]
@@ -48,9 +49,16 @@ class Container:
     is_restricted: bool = False
 
 
-def inspect_job(job: Job, options: ParseOptions, *, formats: dict[str, str]) -> Container:
-    """Inspect the file of a job of the pool; ``formats`` holds each job's format by its key."""
-    return inspect(job.path, formats[job.key], passwords=options.passwords)
+def inspect_job(job: Job, options: ParseOptions) -> Container:
+    """Inspect the file of a job of the pool.
+
+    Raises:
+        StorageError: It is gone.
+        DocumentError: It cannot be opened.
+    """
+    if not job.path.is_file():
+        raise StorageError(f"{job.path} is missing; ingest {job.source!r} again with --force")
+    return inspect(job.path, sniff(job.path, job.source), passwords=options.passwords)
 
 
 def inspect(path: Path, format_name: str, *, passwords: Sequence[str] = ()) -> Container:

@@ -24,6 +24,7 @@ from rag_platform.parsing.ocr import require_languages
 from rag_platform.parsing.parse import ParseOptions, parse_file
 from rag_platform.parsing.pool import Job, Limits, do_all
 from rag_platform.parsing.reading import OcrMode
+from rag_platform.parsing.routes import Reading, map_is_right
 from rag_platform.text.language import detect_language, script_shares
 from rag_platform.types import Document, Page
 
@@ -47,7 +48,8 @@ OCR_PAGE_S = 2.0
 law (``docs/audit.md``). Pictures and scans that must be turned or read in both languages take up to twice."""
 
 _OFF = "OCR is switched off"
-"""How the readers end the reason of a page that they would have read by OCR."""
+"""What the readers say of a page that they would have read by OCR."""
+_PENDING = "believed if a page of the document agrees with its OCR, else read by OCR"
 _FAILED = "page failed"
 _LEAST_WORDS = 30
 """Shorter texts get no signature: two short notices are alike without being duplicates."""
@@ -101,6 +103,7 @@ class FileAudit:
         language: Of the text that needs no OCR.
         scripts: Share of each script among its letters.
         n_ocr: Pages that OCR would read, the one that verifies a font map included.
+        n_ocr_most: The same, should that page not bear the map out.
         refused: It cannot be ingested; ``problems`` says why.
         text_key: Equal for equal texts in any format; empty for a short text.
         signature: For likeness; None for a short text.
@@ -117,6 +120,7 @@ class FileAudit:
     scripts: dict[str, float] = field(default_factory=dict)
     n_characters: int = 0
     n_ocr: int = 0
+    n_ocr_most: int = 0
     refused: bool = False
     problems: tuple[Problem, ...] = ()
     text_key: str = ""
@@ -154,6 +158,7 @@ class Summary:
 
     Attributes:
         suspect_pages: Whose text is probably wrong and would not be read by OCR.
+        ocr_pages_most: Should no font map be borne out by the page that is compared with its OCR.
         ocr_s: Expected seconds of OCR on one core.
         problems: Number of files by the code of a problem.
         duplicates: Files that add nothing to others.
@@ -166,6 +171,7 @@ class Summary:
     routes: dict[str, int]
     suspect_pages: int
     ocr_pages: int
+    ocr_pages_most: int
     ocr_s: float
     problems: dict[str, int]
     duplicates: int
@@ -262,6 +268,7 @@ def look(job: Job, options: ParseOptions, *, planned: OcrMode, n_pictures: int) 
     text = "\n\n".join(
         page.text for page, found in zip(document.pages, pages, strict=True) if found.route != "ocr"
     )
+    n_ocr, n_ocr_most = _n_ocr(pages, planned)
     audit = FileAudit(
         source=job.source,
         n_bytes=job.path.stat().st_size,
@@ -272,7 +279,8 @@ def look(job: Job, options: ParseOptions, *, planned: OcrMode, n_pictures: int) 
         language=detect_language(text) if text.strip() else "unknown",
         scripts={name: round(share, 4) for name, share in script_shares(text).items()},
         n_characters=len(text.strip()),
-        n_ocr=_n_ocr(pages, planned),
+        n_ocr=n_ocr,
+        n_ocr_most=n_ocr_most,
         text_key=text_key(text),
         signature=signature(text) if len(text.split()) >= _LEAST_WORDS else None,
         pictures=_pictures(job.path, document, pages, n_pictures, options.passwords),
@@ -281,22 +289,34 @@ def look(job: Job, options: ParseOptions, *, planned: OcrMode, n_pictures: int) 
 
 
 def _route(page: Page, format_name: str, planned: OcrMode) -> PageRoute:
-    route, reason = str(page.origin), page.reason
-    if planned != "never" and reason.endswith(_OFF):
-        route, reason = "ocr", reason.removesuffix(_OFF).rstrip("; ")
-    elif planned == "always" and format_name == "pdf" and not _is_void(page):
+    route, reason, suspect = str(page.origin), page.reason, page.suspect
+    reasons = reason.split("; ")
+    if planned == "always" and format_name == "pdf" and not _is_void(page):
         route, reason = "ocr", "OCR of every page is set"
-    return PageRoute(page.page_no, page.label, route, reason, page.score, page.suspect, len(page.text))
+    elif planned != "never" and _OFF in reasons:
+        rest = "; ".join(one for one in reasons if one != _OFF)
+        if _is_pending(page):
+            reason, suspect = f"{rest}; {_PENDING}", False
+        else:
+            route, reason = "ocr", rest
+    return PageRoute(page.page_no, page.label, route, reason, page.score, suspect, len(page.text))
+
+
+def _is_pending(page: Page) -> bool:
+    """Say whether the document's fonts tell a page, should the comparison with OCR bear them out."""
+    reading = Reading(page.text, page.origin, page.confidence, "")
+    return page.origin == "font_map" and map_is_right(reading, 0.0)
 
 
 def _is_void(page: Page) -> bool:
     return page.reason.startswith((_FAILED, "blank page"))
 
 
-def _n_ocr(pages: Sequence[PageRoute], planned: OcrMode) -> int:
-    """Count the pages that OCR would read: where a font map is used, one is read to verify it."""
+def _n_ocr(pages: Sequence[PageRoute], planned: OcrMode) -> tuple[int, int]:
+    """Count the pages that OCR would read, at best and at worst; one verifies a font map."""
     n_pages = sum(page.route == "ocr" for page in pages)
-    return n_pages + (planned == "auto" and any(page.route == "font_map" for page in pages))
+    n_pages += planned == "auto" and any(page.route == "font_map" for page in pages)
+    return n_pages, n_pages + sum(page.reason.endswith(_PENDING) for page in pages)
 
 
 def _pictures(
@@ -375,6 +395,7 @@ def summary(files: Sequence[FileAudit], found: Sequence[Duplicates]) -> Summary:
         routes=dict(routes.most_common()),
         suspect_pages=sum(page.suspect and page.route != "ocr" for file in files for page in file.pages),
         ocr_pages=sum(file.n_ocr for file in files),
+        ocr_pages_most=sum(file.n_ocr_most for file in files),
         ocr_s=sum(file.ocr_s for file in files),
         problems=dict(problems.most_common()),
         duplicates=sum(len(one.sources) - 1 for one in found),

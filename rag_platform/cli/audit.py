@@ -161,8 +161,9 @@ def _show_files(
     if output is Format.table:
         emit(output, {}, [_summary_row(total)])
     minutes = total.ocr_s / workers / 60
+    most = f" (at most {total.ocr_pages_most})" if total.ocr_pages_most > total.ocr_pages else ""
     say(
-        f"{total.files} files, {total.pages} pages; OCR of {total.ocr_pages} pages takes about "
+        f"{total.files} files, {total.pages} pages; OCR of {total.ocr_pages} pages{most} takes about "
         f"{total.ocr_s:.0f} s of one core ({OCR_PAGE_S:g} s a page), {minutes:.1f} minutes with {workers}"
     )
 

@@ -57,6 +57,7 @@ def test_all_pass_on_good_data(keys: list[str], checks: Callable[[], Found]) -> 
             "pages_schema",
             "chunks_schema",
             "embeddings_schema",
+            "pages_complete",
             "documents_healthy",
             "collections_hold_live_chunks",
         ],
@@ -69,7 +70,8 @@ def test_all_pass_on_good_data(keys: list[str], checks: Callable[[], Found]) -> 
 def test_they_run_with_the_job_over_its_keys(claimed: Claim, run: Run) -> None:
     keys = claimed(TEXTS)
     found = {one.check_name: one for one in run("documents", keys[0], keys[1]).get_asset_check_evaluations()}
-    assert set(found) == {"raw_documents_schema", "pages_schema", "chunks_schema", "documents_healthy"}
+    schemas = {"raw_documents_schema", "pages_schema", "chunks_schema"}
+    assert set(found) == {*schemas, "pages_complete", "documents_healthy"}
     assert value(found["pages_schema"], "files") == 2
     assert value(found["documents_healthy"], "documents") == 2
 
@@ -104,6 +106,29 @@ def test_nulls_wrong_types_and_damage_are_found(
     found = checks()["pages_schema"]
     assert not found.passed
     assert value(found, "problems") == 3
+
+
+def test_a_page_whose_row_is_gone_is_an_error(
+    keys: list[str], system: System, checks: Callable[[], Found]
+) -> None:
+    path = system.tables.path("pages", keys[1])
+    rows = pq.read_table(path)
+    pq.write_table(rows.slice(0, 0).replace_schema_metadata(rows.schema.metadata), path)
+    found = checks()["pages_complete"]
+    assert not found.passed
+    assert found.severity == dg.AssetCheckSeverity.ERROR
+    assert (value(found, "pages_expected"), value(found, "pages_extracted")) == (4, 3)
+    assert (value(found, "pages_lost"), value(found, "documents_incomplete")) == (1, 1)
+    (record,) = value(found, "incomplete").records  # type: ignore[attr-defined]
+    lost = system.catalog.entries(partitions=[keys[1]])[0]
+    assert record.data == {
+        "collection": "nepali_docs",
+        "source": lost.source,
+        "expected": 1,
+        "extracted": 0,
+        "lost": "1",
+        "uncounted": "",
+    }
 
 
 def test_a_failed_document_is_a_warning_with_its_reason(
