@@ -29,6 +29,7 @@ __all__ = [
     "PromptSpec",
     "SentenceTransformerEncoder",
     "can_load",
+    "is_cached",
     "load_encoder",
     "resolve",
 ]
@@ -64,17 +65,17 @@ def can_load(spec: EncoderSpec) -> str | None:
     missing = [p for p in ("torch", "sentence_transformers") if importlib.util.find_spec(p) is None]
     if missing:
         return f"{', '.join(missing)} not installed: {INSTALL_MODELS}"
-    if not _is_cached(spec):
+    if not is_cached(spec.name, spec.revision):
         return f"not in the Hugging Face cache; where there is a network: {download_command(spec)}"
     return None
 
 
-def _is_cached(spec: EncoderSpec) -> bool:
+def is_cached(name: str, revision: str | None) -> bool:
     """Say whether the configuration and every weight file of a model are in the Hugging Face cache."""
     keep_private()
     from huggingface_hub import try_to_load_from_cache
 
-    config = try_to_load_from_cache(spec.name, "config.json", revision=spec.revision)
+    config = try_to_load_from_cache(name, "config.json", revision=revision)
     if not isinstance(config, str):
         return False
     folder = Path(config).parent

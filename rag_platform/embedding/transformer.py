@@ -55,7 +55,7 @@ def pick_device(device: str) -> str:
     return device
 
 
-def _folder_digest(path: Path) -> str:
+def folder_digest(path: Path) -> str:
     """Return a digest of every file of a model folder, names included."""
     from rag_platform.storage import storage_errors
 
@@ -97,7 +97,7 @@ class SentenceTransformerEncoder:
     @cached_property
     def recipe(self) -> str:
         """Model, revision (of a folder: the digest of its files) and both prompts."""
-        version = f"folder {_folder_digest(self.path)}" if self.path else self.spec.revision or "unpinned"
+        version = f"folder {folder_digest(self.path)}" if self.path else self.spec.revision or "unpinned"
         return f"{self.name}@{version}|query {self.spec.query}|passage {self.spec.passage}"
 
     @property

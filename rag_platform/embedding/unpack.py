@@ -143,9 +143,8 @@ def _pieces(cursor: _Cursor) -> list[tuple[str, float]]:
     starts, scores = cursor.array("<u4", n + 1), cursor.array("<f4", n)
     blob = cursor.bytes(n_bytes)
     words = [blob[starts[i] : starts[i + 1]].decode() for i in range(n)]
-    return [
-        (_SPECIAL.get(i, word), float(score)) for i, (word, score) in enumerate(zip(words, scores, strict=True))
-    ]
+    words[: len(_SPECIAL)] = _SPECIAL.values()
+    return [(word, float(score)) for word, score in zip(words, scores, strict=True)]
 
 
 def _replacements(cursor: _Cursor) -> dict[str, str]:
