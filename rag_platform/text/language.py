@@ -11,7 +11,7 @@ from typing import Literal
 
 import regex
 
-__all__ = ["Language", "detect_language", "romanized_score", "script_shares"]
+__all__ = ["Language", "detect_language", "is_function_word", "romanized_score", "script_shares"]
 
 Language = Literal["ne", "en", "mixed", "romanized", "unknown"]
 
@@ -140,6 +140,11 @@ def romanized_score(words: Sequence[str]) -> float:
             score += 0.5 * bool(len(word) > 3 and _NEPALI_ENDING.search(word))
             score += 0.3 * bool(_NEPALI_SPELLING.search(word))
     return score
+
+
+def is_function_word(word: str) -> bool:
+    """Return whether a lower-cased Latin word is a function word of Nepali or of English."""
+    return word in _NEPALI_WORDS or word in _ENGLISH_WORDS
 
 
 def _looks_garbled(text: str) -> bool:
