@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag_platform.errors import InvalidSetting
-from rag_platform.types import DEFAULT_COLLECTION, DEFAULT_KINDS, Kind, Mode
+from rag_platform.types import DEFAULT_COLLECTION, DEFAULT_KINDS, Fusion, Kind, Mode
 
 __all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "Settings", "example"]
 
@@ -111,6 +111,9 @@ class Settings(BaseSettings):
     )
     device: Literal["auto", "cpu", "cuda", "mps"] = _setting("RAG_DEVICE", "auto", "where torch models run")
     batch_size: int = _setting("RAG_BATCH_SIZE", 32, "texts encoded at once", ge=1)
+    calibration: Literal["auto", "off"] = _setting(
+        "RAG_CALIBRATION", "auto", "auto: vectors are centred where the model has a calibration"
+    )
     reranker_model: str = _setting("RERANKER_MODEL", "", "reranker; empty: none")
 
     # Search
@@ -119,6 +122,9 @@ class Settings(BaseSettings):
     dense_weight: float = _setting("DENSE_WEIGHT", 0.7, "weight of the dense part in fusion", ge=0)
     sparse_weight: float = _setting("SPARSE_WEIGHT", 0.3, "weight of the lexical part in fusion", ge=0)
     mode: Mode = _setting("RAG_MODE", "hybrid", "which parts a search uses")
+    fusion: Fusion = _setting(
+        "RAG_FUSION", "calibrated", "how parts are fused: calibrated, weighted (scores), rrf (ranks)"
+    )
     hnsw_ef: int = _setting("RAG_HNSW_EF", 256, "search width of the vector index", ge=8)
 
     # Orchestration

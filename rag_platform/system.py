@@ -11,6 +11,7 @@ from rag_platform.catalog import Catalog
 from rag_platform.chunking.chunkers import load_chunker
 from rag_platform.chunking.tokenizers import load_tokenizer
 from rag_platform.embedding.cache import EmbeddingCache
+from rag_platform.embedding.calibration import CalibratedEncoder, find_calibration, load_calibration
 from rag_platform.embedding.encoders import load_encoder, resolve
 from rag_platform.errors import StorageError
 from rag_platform.inbox import Inbox
@@ -103,14 +104,19 @@ class System:
         )
 
     def encoder(self, name: str) -> Encoder:
-        """Return the encoder of a catalogue name, loaded once."""
+        """Return the encoder of a catalogue name, loaded once, calibrated where that is known and wanted."""
         full = resolve(name).name
         with self._lock:
             if full not in self._encoders:
-                self._encoders[full] = load_encoder(
-                    full, device=self.settings.device, batch_size=self.settings.batch_size
-                )
+                bare = load_encoder(full, device=self.settings.device, batch_size=self.settings.batch_size)
+                self._encoders[full] = self._calibrated(bare)
             return self._encoders[full]
+
+    def _calibrated(self, bare: Encoder) -> Encoder:
+        if self.settings.calibration == "off":
+            return bare
+        path = find_calibration(bare.name, self.home)
+        return CalibratedEncoder(bare, load_calibration(path, bare.dim)) if path else bare
 
     @staticmethod
     def _create(folder: Path) -> None:

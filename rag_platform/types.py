@@ -23,6 +23,7 @@ __all__ = [
     "Document",
     "Failure",
     "Fields",
+    "Fusion",
     "Hit",
     "Kind",
     "Mode",
@@ -54,6 +55,7 @@ DEFAULT_KINDS: tuple[Kind, ...] = ("text", "table")
 """What is ingested unless more is asked for: OCR of every picture inside documents is costly."""
 RegionKind = Literal["heading", "table", "image"]
 Mode = Literal["hybrid", "dense", "lexical"]
+Fusion = Literal["calibrated", "weighted", "rrf"]
 Prompt = Literal["query", "passage"]
 Value = str | int
 """What a field holds: words, or a whole number; a day is the number yyyymmdd of the Gregorian calendar."""
@@ -234,8 +236,8 @@ class Condition:
     """What a chunk must be like to be searched at all; several conditions hold together.
 
     Attributes:
-        field: ``source``, ``document_id``, ``language``, ``kind``, ``path`` (matches all below it), or a
-            name in ``Chunk.fields``.
+        field: ``source``, ``document_id``, ``language``, ``kind``, ``path`` (matches all below it), the
+            numbers ``ordinal``, ``page_first`` and ``page_last``, or a name in ``Chunk.fields``.
         operator: ``=`` holds when one of the chunk's values is one of ``values``, ``!=`` when none is (also
             without any value); the others compare numbers with the one in ``values``.
         values: At least one; exactly one where numbers are compared.

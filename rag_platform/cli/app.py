@@ -11,6 +11,7 @@ import typer
 
 from rag_platform import __version__
 from rag_platform.cli.audit import audit
+from rag_platform.cli.calibrate import calibrate
 from rag_platform.cli.evaluate import evaluate
 from rag_platform.cli.ingest import delete, ingest
 from rag_platform.cli.listing import collections, doctor, documents, models
@@ -76,6 +77,18 @@ def _options(
     """Nepali documents in, searchable and cited collections out."""
 
 
-for _command in (ingest, delete, search, parse, audit, documents, collections, models, serve, doctor):
+for _command in (
+    ingest,
+    delete,
+    search,
+    parse,
+    audit,
+    documents,
+    collections,
+    models,
+    calibrate,
+    serve,
+    doctor,
+):
     app.command()(_command)
 app.add_typer(evaluate)

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -25,11 +25,14 @@ from rag_platform.text.language import detect_language, script_shares
 from rag_platform.types import Prompt
 
 __all__ = [
+    "ENOUGH",
     "SHARE",
     "SHIPPED",
     "CalibratedEncoder",
     "Calibration",
     "Style",
+    "enough_of",
+    "file_name",
     "find_calibration",
     "load_calibration",
     "measure",
@@ -47,8 +50,11 @@ SHIPPED = Path(__file__).parent / "calibrations"
 SHARE = 0.75
 """Of each mean that is taken away; half and all of it are worse (docs/retrieval.md)."""
 
-_MATCH_SPREADS = 8.0
+_MATCH_SPREADS = 9.5
 """What a passage with all the question's words is worth, in standard deviations of unrelated cosines."""
+
+ENOUGH = 150
+"""Own questions of a style from which their mean replaces the shipped one."""
 
 _FEWEST = 20
 """Texts a mean is made of at least."""
@@ -148,7 +154,11 @@ def style_of(text: str) -> Style:
 
 
 def measure(
-    encoder: Encoder, questions: Mapping[Style, Sequence[str]], passages: Sequence[Sequence[str]], *, share: float
+    encoder: Encoder,
+    questions: Mapping[Style, Sequence[str]],
+    passages: Sequence[Sequence[str]],
+    *,
+    share: float,
 ) -> Calibration:
     """Measure an encoder's constants.
 
@@ -195,9 +205,23 @@ def own_passages() -> list[list[str]]:
     return [[line for line in lines if style_of(line) == style] for style in ("ne", "en")]
 
 
+def enough_of(questions: Sequence[str]) -> dict[Style, list[str]]:
+    """Return an installation's questions of those styles of which there are enough to stand alone."""
+    found: dict[Style, list[str]] = {}
+    for text in dict.fromkeys(line.strip() for line in questions):
+        if text:
+            found.setdefault(style_of(text), []).append(text)
+    return {style: texts for style, texts in found.items() if len(texts) >= ENOUGH}
+
+
+def file_name(model: str) -> str:
+    """Return the name of a model's calibration file."""
+    return f"{model.replace('/', '--')}.npz"
+
+
 def find_calibration(model: str, home: Path) -> Path | None:
     """Return where a model's calibration stands: an installation's own before the shipped one."""
-    name = f"{model.replace('/', '--')}.npz"
+    name = file_name(model)
     return next((path for path in (home / "calibrations" / name, SHIPPED / name) if path.exists()), None)
 
 
@@ -218,7 +242,9 @@ def load_calibration(path: Path, dim: int) -> Calibration:
             round(float(arrays["match"]), 6),
         )
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DamagedFile(f"{path} is no calibration ({error}); remove it, or make it again: rag calibrate") from error
+        raise DamagedFile(
+            f"{path} is no calibration ({error}); remove it, or make it again: rag calibrate"
+        ) from error
     if any(mean.shape != (dim,) for mean in (made.passage_mean, *made.query_means.values())):
         raise DamagedFile(f"{path} is for vectors of another size than {dim}; make it again: rag calibrate")
     return made
@@ -227,14 +253,13 @@ def load_calibration(path: Path, dim: int) -> Calibration:
 def save_calibration(calibration: Calibration, path: Path) -> None:
     """Write a calibration, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, Any] = {str(style): mean for style, mean in calibration.query_means.items()} | {
+        "passage": calibration.passage_mean,
+        "share": np.float32(calibration.share),
+        "match": np.float32(calibration.match),
+    }
     with atomic(path) as file:
-        np.savez(
-            file,
-            passage=calibration.passage_mean,
-            share=np.float32(calibration.share),
-            match=np.float32(calibration.match),
-            **calibration.query_means,
-        )
+        np.savez(file, **arrays)
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

@@ -6,11 +6,12 @@ Order and number of the results are those of the texts. No model code, no tables
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rag_platform.embedding.cache import EmbeddingCache
+from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.errors import ChunkTooLong
 from rag_platform.protocols import Encoder, FloatArray
 from rag_platform.types import Chunk, Prompt
@@ -50,10 +51,15 @@ def embed_texts(
 ) -> Embedded:
     """Embed texts of one side, storing every batch in the cache before the next one is begun.
 
+    The cache keeps what the model itself says; where the encoder is calibrated, vectors are centred after it.
+
     Raises:
         CallerError: A text is blank, or a query is too long for the model.
         ChunkTooLong: A passage is too long for the model.
     """
+    if isinstance(encoder, CalibratedEncoder):
+        raw = embed_texts(encoder.inner, cache, texts, prompt, batch_size=batch_size, progress=progress)
+        return replace(raw, vectors=encoder.calibration.centred(raw.vectors, texts, prompt))
     distinct = list(dict.fromkeys(texts))
     known = cache.get_many(encoder, distinct, prompt) if cache else {}
     new = sorted((text for text in distinct if text not in known), key=len, reverse=True)
@@ -86,7 +92,8 @@ def embed_chunks(
         ChunkTooLong: A chunk with prompt and special tokens overflows the model; names both.
     """
     texts = [chunk.indexed_text for chunk in chunks]
-    known = cache.get_many(encoder, texts, "passage") if cache else {}
+    bare = encoder.inner if isinstance(encoder, CalibratedEncoder) else encoder
+    known = cache.get_many(bare, texts, "passage") if cache else {}
     _require_fit(encoder, (chunk for chunk in chunks if chunk.indexed_text not in known))
     return embed_texts(encoder, cache, texts, "passage", batch_size=batch_size, progress=progress)
 
