@@ -149,9 +149,6 @@ def _wraps(before: Line, line: Line, left: float, right: float) -> bool:
     narrow = right - left <= _NARROW * before.height
     if narrow or not full or line.y0 <= before.y0 or _STARTS_ITEM.match(line.text):
         return False
-    indent = line.x0 - left
-    if indent > 2 * line.height and abs(indent - (right - line.x1)) < line.height:
-        return False  # centred below the line before, as titles are
     if _ENDS_SENTENCE.search(before.text) or (before.text.rstrip()[-1] in ".:" and line.text[:1].isupper()):
         return False  # whether the paragraph ends there or not, a line break after a sentence harms nothing
     return not (before.text.rstrip()[-1] in ".:" and before.x1 < right - before.height)

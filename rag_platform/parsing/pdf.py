@@ -23,7 +23,7 @@ from rag_platform.parsing.furniture import furniture
 from rag_platform.parsing.grids import page_text
 from rag_platform.parsing.layout import Line
 from rag_platform.parsing.pdf_images import with_pictures
-from rag_platform.parsing.pdf_layer import by_font, layer_lines, text_flags
+from rag_platform.parsing.pdf_layer import read_layer, text_flags
 from rag_platform.parsing.pictures import Pictures
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters, suspicion
 from rag_platform.parsing.reading import ParsedFile, ParseOptions, stated
@@ -149,11 +149,10 @@ class _Pages:
         import pymupdf
 
         pymupdf.TOOLS.reset_mupdf_warnings()
-        fragments = list(layer_lines(self._document.load_page(number)))
-        lines = tuple(fragment.line for fragment in fragments)
-        found = page_text(lines)
-        fault = suspicion(stored_text(found.text), by_font(fragments))
-        return Reading(found.text, "text_layer", 1.0, "", fault, found.regions, lines)
+        layer = read_layer(self._document.load_page(number))
+        found = page_text(layer.lines)
+        fault = suspicion(stored_text(found.text), layer.by_font)
+        return Reading(found.text, "text_layer", 1.0, "", fault, found.regions, layer.lines)
 
     def _mapped(self, numbers: Collection[int]) -> tuple[dict[int, Reading], float | None]:
         """Read pages by their fonts, and say how far one of them disagrees with its OCR."""

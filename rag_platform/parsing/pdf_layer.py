@@ -4,21 +4,27 @@ No OCR, no judgement about the characters. MuPDF is asked for single characters,
 break inside Devanagari words (a producer that writes a word's text on its first glyph makes the pen jump)
 and lose the spaces between them (it infers none in Indic scripts; LibreOffice draws them apart, in another
 font). So where a gap is white, and where a space was drawn, is read from the page.
+
+Lines come in the order of the page's content, which programs that set text keep, but where it runs across
+the columns of the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-from rag_platform.parsing.layout import WIDE, Cell, Line
+from rag_platform.parsing.arrange import Row, printed, reading_order
+from rag_platform.parsing.fontmap.trace import framed
+from rag_platform.parsing.layout import WIDE, Line
+from rag_platform.parsing.spacing import without_letter_spacing
 
 if TYPE_CHECKING:
     import pymupdf
 
-__all__ = ["Fragment", "by_font", "layer_lines", "text_flags"]
+__all__ = ["Layer", "read_layer", "text_flags"]
 
 _SAME_LINE = 0.35
 """Baselines closer than this, in em, are one printed line."""
@@ -26,39 +32,73 @@ _WORD_GAP = 0.15
 """A white gap from this width on, in em, parts Devanagari words; justified text goes down to 0.2."""
 _COVERED = 0.6
 _SLACK = 0.05
+_ACROSS = 2.0
+"""Lines that the content draws in one column before it goes to the next; fewer run across the columns."""
 
 
-@dataclass
-class Fragment:
-    """One printed line with what each font wrote of it."""
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What the text layer of a page says: its printed lines, and the text that each font writes."""
 
-    line: Line
-    fonts: list[tuple[str, str]]
+    lines: tuple[Line, ...]
+    by_font: dict[str, str]
 
 
 @dataclass
 class _Word:
+    """Characters without white between them, in the frame of their line."""
+
     text: str
-    x0: float
-    x1: float
+    start: float
+    end: float
     order: int
     spaced: bool
+    baseline: float
+    size: float
+    turn: int
 
 
 @dataclass
 class _Row:
-    """Stretches of text on one baseline, in the order of the page's content."""
+    """Stretches of text on one baseline, in the order of the content; boxes in the frame of ``turn``."""
 
     baseline: float
     size: float
     block: int
-    box: list[float]
+    turn: int
+    top: float
+    bottom: float
+    slanted: bool
     spans: list[dict[str, Any]] = field(default_factory=list)
+    words: list[_Word] = field(default_factory=list)
 
-    def add(self, raw: dict[str, Any]) -> None:
-        x0, y0, x1, y1 = raw["bbox"]
-        self.box = [min(self.box[0], x0), min(self.box[1], y0), max(self.box[2], x1), max(self.box[3], y1)]
-        self.spans.extend(raw["spans"])
+    @classmethod
+    def of(cls, raw: dict[str, Any], block: int) -> _Row:
+        """Make a row of a line of MuPDF's."""
+        across, down = raw["dir"]
+        turn = (0 if across >= 0 else 2) if abs(across) >= abs(down) else (1 if down > 0 else 3)
+        spans = raw["spans"] if turn == 0 else [_turned(span, turn) for span in raw["spans"]]
+        _, top, _, bottom = framed(raw["bbox"], turn)
+        return cls(
+            baseline=spans[-1]["origin"][1],
+            size=max(span["size"] for span in spans) or 1.0,
+            block=block,
+            turn=turn,
+            top=top,
+            bottom=bottom,
+            slanted=min(abs(across), abs(down)) > 0.01,
+            spans=list(spans),
+        )
+
+    def takes(self, other: _Row) -> bool:
+        """Say whether another row goes on on this one's baseline."""
+        near = abs(self.baseline - other.baseline) < _SAME_LINE * max(self.size, other.size)
+        return near and self.turn == other.turn and not self.slanted and not other.slanted
+
+    def add(self, other: _Row) -> None:
+        """Take another row in."""
+        self.top, self.bottom = min(self.top, other.top), max(self.bottom, other.bottom)
+        self.spans.extend(other.spans)
 
 
 class _Glyphs:
@@ -66,25 +106,33 @@ class _Glyphs:
 
     def __init__(self, page: pymupdf.Page) -> None:
         self._page = page
-        self._by_height: dict[int, list[tuple[float, float, float]]] | None = None
+        self._by_turn: dict[int, dict[int, list[tuple[float, float, float]]]] = {}
 
     def cover(self, left: float, right: float, row: _Row) -> bool:
         """Say whether ink covers most of a gap; a space is drawn, but is no ink."""
-        if self._by_height is None:
-            self._by_height = {}
-            for span in self._page.get_texttrace():
-                for code, glyph, (_, baseline), (x0, _, x1, _) in span["chars"]:
-                    # Glyph -1 stands for further characters of the glyph before it.
-                    if glyph >= 0 and not chr(code).isspace():
-                        self._by_height.setdefault(int(baseline // 8), []).append((x0, x1, baseline))
+        if row.turn not in self._by_turn:
+            self._by_turn[row.turn] = self._drawn(row.turn)
+        by_height = self._by_turn[row.turn]
         at = int(row.baseline // 8)
         covered = sum(
             min(right, x1) - max(left, x0)
             for height in (at - 1, at, at + 1)
-            for x0, x1, baseline in self._by_height.get(height, ())
+            for x0, x1, baseline in by_height.get(height, ())
             if abs(baseline - row.baseline) < _SAME_LINE * row.size and x1 > left and x0 < right
         )
         return covered > _COVERED * (right - left)
+
+    def _drawn(self, turn: int) -> dict[int, list[tuple[float, float, float]]]:
+        """Return where the page's glyphs begin and end, by height, in the frame of a direction."""
+        drawn: dict[int, list[tuple[float, float, float]]] = {}
+        for span in self._page.get_texttrace():
+            for code, glyph, origin, box in span["chars"]:
+                # Glyph -1 stands for further characters of the glyph before it.
+                if glyph >= 0 and not chr(code).isspace():
+                    start, _, end, _ = framed(box, turn)
+                    _, _, _, baseline = framed((*origin, *origin), turn)
+                    drawn.setdefault(int(baseline // 8), []).append((start, end, baseline))
+        return drawn
 
 
 def text_flags() -> int:
@@ -97,25 +145,32 @@ def text_flags() -> int:
     return int(pymupdf.TEXTFLAGS_RAWDICT & ~unwanted)
 
 
-def layer_lines(page: pymupdf.Page) -> Iterator[Fragment]:
-    """Yield the printed lines of a page's text layer in the order of its content."""
+def read_layer(page: pymupdf.Page) -> Layer:
+    """Return what the text layer of a page says; text in the page's main direction comes first."""
     glyphs = _Glyphs(page)
-    for row in _rows(page):
-        cells = _cells(row, glyphs)
-        text = " ".join(cell.text for cell in cells)
-        if text.strip():
-            x0, y0, x1, y1 = row.box
-            fonts = [(span["font"], "".join(char["c"] for char in span["chars"])) for span in row.spans]
-            yield Fragment(Line(text, x0, x1, y0, y1, row.block, cells), fonts)
+    rows = list(_rows(page))
+    for row in rows:
+        row.words = list(_joined(row, glyphs))
+    rows = [row for row in rows if row.words]
+    n_words = {turn: sum(len(row.words) for row in rows if row.turn == turn) for turn in range(4)}
+    turns = sorted(range(4), key=lambda turn: -n_words[turn])
+    lines = [line for turn in turns for line in _lines([row for row in rows if row.turn == turn])]
+    return Layer(tuple(lines), _by_font(rows))
 
 
-def by_font(fragments: Iterable[Fragment]) -> dict[str, str]:
-    """Return the text that each font writes."""
+def _by_font(rows: Iterable[_Row]) -> dict[str, str]:
     written: dict[str, list[str]] = {}
-    for fragment in fragments:
-        for font, text in fragment.fonts:
-            written.setdefault(font, []).append(text)
+    for row in rows:
+        for span in row.spans:
+            written.setdefault(span["font"], []).append("".join(char["c"] for char in span["chars"]))
     return {font: " ".join(texts) for font, texts in written.items()}
+
+
+def _turned(span: dict[str, Any], turn: int) -> dict[str, Any]:
+    """Return a span with its boxes in the frame of its direction."""
+    _, _, _, baseline = framed((*span["origin"], *span["origin"]), turn)
+    chars = [{**char, "bbox": framed(char["bbox"], turn)} for char in span["chars"]]
+    return {**span, "origin": (0.0, baseline), "chars": chars}
 
 
 def _rows(page: pymupdf.Page) -> Iterator[_Row]:
@@ -124,47 +179,63 @@ def _rows(page: pymupdf.Page) -> Iterator[_Row]:
         for raw in block.get("lines", ()):
             if not raw["spans"]:
                 continue
-            row = _Row(
-                baseline=raw["spans"][-1]["origin"][1],
-                size=max(span["size"] for span in raw["spans"]) or 1.0,
-                block=number,
-                box=list(raw["bbox"]),
-            )
-            upright = abs(raw["dir"][1]) < 0.01 and raw["dir"][0] > 0
-            if held is not None and not (upright and _near(held, row)):
+            row = _Row.of(raw, number)
+            if held is not None and held.takes(row):
+                held.add(row)
+                continue
+            if held is not None:
                 yield held
-                held = None
-            held = held or row
-            held.add(raw)
-            if not upright:
-                yield held
-                held = None
+            held = row
     if held is not None:
         yield held
 
 
-def _near(held: _Row, row: _Row) -> bool:
-    return abs(held.baseline - row.baseline) < _SAME_LINE * max(held.size, row.size)
+def _lines(rows: Sequence[_Row]) -> Iterator[Line]:
+    """Yield rows of one direction as printed lines: as the content has them, or column by column."""
+    ordered = reading_order((row.words for row in rows), rows[0].turn if rows else 0)
+    if _runs_across(rows, ordered):
+        yield from printed(ordered, _text)
+        return
+    for row in rows:
+        for line in printed([Row(row.words, row.block)], _text):
+            yield Line(line.text, line.x0, line.x1, row.top, row.bottom, line.block, line.cells, line.turn)
 
 
-def _cells(row: _Row, glyphs: _Glyphs) -> tuple[Cell, ...]:
-    """Return the text of a row, in one piece or parted where white is wide."""
+def _text(word: _Word) -> str:
+    return word.text
+
+
+def _runs_across(rows: Iterable[_Row], ordered: Iterable[Row[_Word]]) -> bool:
+    """Say whether the content jumps from column to column with nearly every line."""
+    column = {id(word): row.column for row in ordered for word in row.words}
+    drawn = [found for row in rows for found, _ in groupby(column[id(word)] for word in row.words) if found]
+    runs = [found for found, _ in groupby(drawn)]
+    return len(drawn) < _ACROSS * len(runs) and len(set(runs)) < len(runs)
+
+
+def _joined(row: _Row, glyphs: _Glyphs) -> Iterator[_Word]:
+    """Yield the words of a row from left to right, put together where no space parts them."""
     words, spaces = _words(row, glyphs)
-    if any(after.x0 < before.x0 - row.size for before, after in pairwise(words)):
-        words.sort(key=lambda word: word.x0)
-    cells: list[Cell] = []
-    parts: list[str] = []
-    start, reach, order = 0.0, float("-inf"), -1
+    if any(after.start < before.start - row.size for before, after in pairwise(words)):
+        words.sort(key=lambda word: word.start)
+    return without_letter_spacing(list(_put_together(words, spaces, row, glyphs)))
+
+
+def _put_together(
+    words: Iterable[_Word], spaces: Sequence[float], row: _Row, glyphs: _Glyphs
+) -> Iterator[_Word]:
+    held: _Word | None = None
     for word in words:
-        if parts and word.x0 - reach > WIDE * row.size:
-            cells.append(Cell("".join(parts), start, reach))
-            parts = []
-        elif parts and _apart(word, reach, order, spaces, row, glyphs):
-            parts.append(" ")
-        start = word.x0 if not parts else start
-        parts.append(word.text)
-        reach, order = max(reach, word.x1), word.order
-    return (*cells, Cell("".join(parts), start, reach)) if parts else ()
+        if held is None:
+            held = word
+        elif _apart(held, word, spaces, row, glyphs):
+            yield held
+            held = word
+        else:
+            held.text += word.text
+            held.end, held.order = max(held.end, word.end), word.order
+    if held is not None:
+        yield held
 
 
 def _words(row: _Row, glyphs: _Glyphs) -> tuple[list[_Word], list[float]]:
@@ -181,11 +252,11 @@ def _words(row: _Row, glyphs: _Glyphs) -> tuple[list[_Word], list[float]]:
                 if not char["synthetic"]:
                     spaces.append((x0 + x1) / 2)
             elif fresh or _gap(words[-1], text, x0, row, glyphs):
-                words.append(_Word(text, x0, x1, len(words), spaced))
+                words.append(_Word(text, x0, x1, len(words), spaced, row.baseline, row.size, row.turn))
                 fresh = spaced = False
             else:
                 words[-1].text += text
-                words[-1].x1 = max(words[-1].x1, x1)
+                words[-1].end = max(words[-1].end, x1)
     return words, spaces
 
 
@@ -204,19 +275,22 @@ def _without_echoes(chars: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _jumps(word: _Word, char: dict[str, Any], row: _Row) -> bool:
     """Say whether a new span begins elsewhere than where the last word ended."""
-    return bool(abs(char["bbox"][0] - word.x1) > _WORD_GAP * row.size)
+    return bool(abs(char["bbox"][0] - word.end) > _WORD_GAP * row.size)
 
 
 def _gap(word: _Word, text: str, x0: float, row: _Row, glyphs: _Glyphs) -> bool:
-    if x0 - word.x1 < _WORD_GAP * row.size or (text < "\u0900" and word.text[-1] < "\u0900"):
+    if x0 - word.end < _WORD_GAP * row.size or (text < "\u0900" and word.text[-1] < "\u0900"):
         return False  # in Latin, MuPDF has put a space of its own
-    return not glyphs.cover(word.x1, x0, row)
+    return not glyphs.cover(word.end, x0, row)
 
 
-def _apart(word: _Word, reach: float, order: int, spaces: list[float], row: _Row, glyphs: _Glyphs) -> bool:
-    if word.spaced and word.order == order + 1:
+def _apart(held: _Word, word: _Word, spaces: Sequence[float], row: _Row, glyphs: _Glyphs) -> bool:
+    if word.spaced and word.order == held.order + 1:
         return True
     slack = _SLACK * row.size
-    if any(reach - slack <= space <= word.x0 + slack for space in spaces):
+    if any(held.end - slack <= space <= word.start + slack for space in spaces):
         return True
-    return word.x0 - reach > _WORD_GAP * row.size and not glyphs.cover(reach, word.x0, row)
+    gap = word.start - held.end
+    return gap > WIDE * row.size or (
+        gap > _WORD_GAP * row.size and not glyphs.cover(held.end, word.start, row)
+    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag_platform.parsing.fontmap.arrange import printed, reading_order
+from rag_platform.parsing.arrange import printed, reading_order
 from rag_platform.parsing.fontmap.damage import pdf_errors
 from rag_platform.parsing.fontmap.decode import DecodedWord, Reading, decode
 from rag_platform.parsing.fontmap.fonts import Font, Glyphs, open_renamed
@@ -139,7 +139,7 @@ class FontMapReader:
             reason = f"the page cannot be traced ({self._failed[page_no]})"
             return MappedPage(page_no, "", 0.0, (), 0.0, "none", reason)
         lines = self._lines(page_no)
-        rows = reading_order(lines, self._upright(page_no))
+        rows = reading_order((line.words for line in lines), self._upright(page_no))
         words = [word for row in rows for word in row.words]
         decoded = {id(word): self._word(word) for word in words}
         lines_read = tuple(printed(rows, lambda word: decoded[id(word)].text))

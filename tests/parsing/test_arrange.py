@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rag_platform.parsing.fontmap.arrange import printed, reading_order
+from rag_platform.parsing.arrange import printed, reading_order
 from rag_platform.parsing.fontmap.trace import TracedLine, TracedWord
 from rag_platform.parsing.grids import page_text
 
@@ -21,7 +21,13 @@ def line(baseline: float, *cells: tuple[float, str], size: float = 10, turn: int
 
 
 def read(*lines: TracedLine, upright: int = 0) -> str:
-    return page_text(list(printed(reading_order(lines, upright), lambda word: TEXTS[word.glyphs[0]]))).text
+    return page_text(
+        list(
+            printed(
+                reading_order((line.words for line in lines), upright), lambda word: TEXTS[word.glyphs[0]]
+            )
+        )
+    ).text
 
 
 def test_lines_go_down_the_page_whatever_the_order_of_drawing() -> None:
