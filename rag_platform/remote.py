@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import random
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -36,6 +37,8 @@ def load_litellm() -> Any:  # noqa: ANN401
         MissingDependency: It is not installed.
     """
     keep_private()
+    # its own types make pydantic warn at the first call
+    warnings.filterwarnings("ignore", message=".*using the `ReadOnly` qualifier", category=UserWarning)
     try:
         import litellm
     except ImportError as error:

@@ -13,7 +13,7 @@ TEXTS = [
 ]
 
 
-def _byte_tokenizer(special: list[str], **names: Any) -> Any:  # noqa: ANN401
+def _byte_tokenizer(special: list[str], **names: Any) -> Any:
     """Return a byte-level BPE tokenizer, as Qwen has one; ``yes``, ``no`` and ``Yes`` are one token each."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
