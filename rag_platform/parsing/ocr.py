@@ -28,6 +28,7 @@ from rag_platform.parsing.readings import (
     in_place,
     mean_confidence,
     nepali_stretches,
+    with_dandas,
     with_latin,
     without_echoes,
 )
@@ -60,10 +61,10 @@ class OcrResult:
     Attributes:
         confidence: Mean word confidence, 0 to 1.
         languages: That gave the text.
-        words: With boxes in pixels of the picture as it was read, turned and straightened.
+        words: With boxes in pixels of the picture as it came, whichever way up it was read.
         turned: Degrees by which the picture was turned clockwise.
         askew: Degrees by which it was straightened, counter-clockwise.
-        lines: What the text is put together from, in pixels as the words.
+        lines: What the text is put together from, in pixels of the picture turned and straightened.
     """
 
     text: str
@@ -108,7 +109,7 @@ def read_picture(picture: Image, options: ParseOptions) -> OcrResult:
     words, languages = first.words, first.languages
     if not options.languages:
         words, languages = _second(tesseract, first)
-    return _result(words, languages, first)
+    return _result(with_dandas(words), languages, first, picture.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +233,27 @@ def _box(line: Sequence[Word], size: tuple[int, int]) -> tuple[int, int, int, in
     )
 
 
-def _result(words: Sequence[Word], languages: str, first: _First) -> OcrResult:
+def _result(words: Sequence[Word], languages: str, first: _First, size: tuple[int, int]) -> OcrResult:
     confidence = sum(word.confidence for word in words) / len(words) / 100 if words else 0.0
     lines = tuple(with_labels(list(_lines(words))))
+    as_it_came = tuple(_as_it_came(words, first, size))
     return OcrResult(
-        paragraphs(lines), round(confidence, 4), languages, tuple(words), first.turned, first.askew, lines
+        paragraphs(lines), round(confidence, 4), languages, as_it_came, first.turned, first.askew, lines
     )
+
+
+def _as_it_came(words: Sequence[Word], first: _First, size: tuple[int, int]) -> Iterator[Word]:
+    """Yield words with their boxes on the picture before it was turned and straightened."""
+    if not first.turned and not first.askew:
+        yield from words
+        return
+    for word in words:
+        middle = (word.left + word.width / 2, word.top + word.height / 2)
+        x, y = orientation.before(middle, first.picture.size, size, first.turned - first.askew)
+        lies = first.turned % 180 == 0
+        width, height = (word.width, word.height) if lies else (word.height, word.width)
+        left, top = round(x - width / 2), round(y - height / 2)
+        yield replace(word, left=left, top=top, width=width, height=height)
 
 
 def _stored(text: str) -> str:

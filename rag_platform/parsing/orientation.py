@@ -7,6 +7,7 @@ scanned: that row covers 0.95 to 0.98 of the ink's width in Nepali lines, 0.66 t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["looks_latin", "paper", "skew", "straightened", "turned"]
+__all__ = ["before", "looks_latin", "paper", "skew", "straightened", "turned"]
 
 _MOST, _STEP, _FINE = 7.0, 0.5, 0.1
 _LEAST_SKEW = 0.4
@@ -68,6 +69,28 @@ def turned(picture: Image, degrees: int) -> Image:
         270: Image.Transpose.ROTATE_90,
     }
     return picture.transpose(turns[degrees])
+
+
+def before(
+    point: tuple[float, float], size: tuple[int, int], size_before: tuple[int, int], degrees: float
+) -> tuple[float, float]:
+    """Return where a point of a picture lay before the picture was turned clockwise by some degrees.
+
+    Args:
+        point: ``(x, y)`` in pixels from the top left.
+        size: Of the picture as it is.
+        size_before: Of the picture as it was: both have one middle.
+        degrees: Clockwise.
+
+    >>> before((90.0, 10.0), (100, 60), (60, 100), 90)  # top right was top left
+    (10.0, 10.0)
+    """
+    x, y = point[0] - size[0] / 2, point[1] - size[1] / 2
+    sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
+    return (
+        round(size_before[0] / 2 + x * cosine + y * sine, 6),
+        round(size_before[1] / 2 - x * sine + y * cosine, 6),
+    )
 
 
 def looks_latin(picture: Image) -> bool:

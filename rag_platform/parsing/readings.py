@@ -21,33 +21,42 @@ __all__ = [
     "in_place",
     "mean_confidence",
     "nepali_stretches",
+    "with_dandas",
     "with_latin",
     "without_echoes",
 ]
 
 _SURE, _AHEAD = 80.0, 5.0
 """When a Latin word is believed where the Nepali reading has a Nepali word."""
-_NUMBER_SURE = 90.0
-"""... where it has a number."""
-_DEBRIS_SURE, _FAR_AHEAD = 70.0, 20.0
+_FAIRLY_SURE, _LONG_WAY_AHEAD = 70.0, 30.0
+"""... or this far ahead of a reading that is hardly one."""
+_NUMBER_SURE, _NUMBER_AHEAD = 90.0, 10.0
+"""... where it has a number: capitals pass for digits in the Nepali reading (SSF for 552), at 53 to 74."""
+_DEBRIS_SURE, _DEBRIS_LEAST, _FAR_AHEAD = 70.0, 50.0, 20.0
 """... where it has neither."""
 _DOUBTFUL = 60.0
 _ALL_SURE = 92.0
 """Stretches whose words all have more are not read in Nepali again: on mixed pages the second reading then
 adds 25 to 51 % instead of 63 to 75 % of the time, at the same error."""
+_CLOSE = 0.3
+"""Gap before a danda, of the height of the word, that is none: spaces are wider."""
 _TOUCHING = 12
 """Pixels by which the boxes of neighbouring words may overlap."""
 _SHORTEST_ECHO, _ALIKE = 3, 0.6
 _END_MARK = regex.compile("[।॥,;:.?!]$")
 _LATIN, _DEVANAGARI = regex.compile(r"\p{Latin}"), regex.compile(r"\p{Devanagari}")
+_OPENING = r"[\p{Ps}\p{Pi}\p{Pd}\"'‘’“”]*"
 _LETTER = r"[\p{Devanagari}&&[\p{L}\p{M}]]"
 _NEPALI_WORD = regex.compile(
-    rf"\p{{P}}*(?=[^\p{{P}}]){_LETTER}[{_LETTER}\u200c\u200d]*(?:\p{{Pd}}[{_LETTER}\u200c\u200d]+)*[\p{{P}}।]*",
+    rf"{_OPENING}(?=[^\p{{P}}]){_LETTER}[{_LETTER}\u200c\u200d]*(?:\p{{Pd}}[{_LETTER}\u200c\u200d]+)*[\p{{P}}।]*",
     regex.V1,
 )
-_NUMBER = regex.compile(r"\p{P}*(?:[0-9]+(?:[.,:/-][0-9]+)*|[०-९]+(?:[.,:/-][०-९]+)*)[\p{P}।]*")
+_NUMBER = regex.compile(_OPENING + r"(?:[0-9]+(?:[.,:/-][0-9]+)*|[०-९]+(?:[.,:/-][०-९]+)*)[\p{P}।]*")
 _MARKS = regex.compile(r"\p{P}+")
 _ADDRESS = regex.compile(r"(?:https?://|www\.\s?)\S{4,}|\S+@\S+\.\S+")
+_TWO_SCRIPTS = regex.compile("[0-9][०-९]|[०-९][0-9]")
+_STROKES = frozenset({"I", "l", "|"})
+"""What a danda is taken for."""
 _FOREIGN = regex.compile(r"[^\p{Devanagari}\p{N}\p{P}\u200c\u200d]")
 
 
@@ -89,7 +98,8 @@ def _stretches(words: Sequence[Word], wanted: Callable[[Word], bool]) -> list[li
 
 
 def _is_doubtful(word: Word) -> bool:
-    return word.confidence < _DOUBTFUL or _FOREIGN.search(word.text) is not None
+    odd = _FOREIGN.search(word.text) or _TWO_SCRIPTS.search(word.text)
+    return word.confidence < _DOUBTFUL or odd is not None
 
 
 def with_latin(nepali: Sequence[Word], both: Sequence[Word]) -> list[Word]:
@@ -129,13 +139,17 @@ def _is_latin(nepali: Sequence[Word], others: Sequence[Word]) -> bool:
     if not any(_LATIN.search(word.text) for word in others):
         return False
     here, there = mean_confidence(nepali), mean_confidence(others)
-    texts = [word.text for word in nepali if not _MARKS.fullmatch(word.text)]
+    texts = [word.text for word in nepali if not _MARKS.fullmatch(word.text) and word.text not in _STROKES]
     if texts and all(map(_NEPALI_WORD.fullmatch, texts)):
-        return there >= _SURE and there >= here + _AHEAD
+        certain, fairly = there >= _SURE, there >= _FAIRLY_SURE
+        return (certain and there >= here + _AHEAD) or (fairly and there >= here + _LONG_WAY_AHEAD)
+    if _ADDRESS.search(" ".join(word.text for word in others)):
+        return True
     if texts and all(map(_NUMBER.fullmatch, texts)):
-        return there >= _NUMBER_SURE
-    is_address = _ADDRESS.search(" ".join(word.text for word in others)) is not None
-    return is_address or there >= _DEBRIS_SURE or there >= here + _FAR_AHEAD
+        return there >= _NUMBER_SURE or (there >= _SURE and there >= here + _NUMBER_AHEAD)
+    if not texts and all(word.text in _STROKES for word in others):
+        return False
+    return there >= _DEBRIS_SURE or (there >= _DEBRIS_LEAST and there >= here + _FAR_AHEAD)
 
 
 def _in_place_of(nepali: Sequence[Word], others: Sequence[Word]) -> Iterator[Word]:
@@ -144,6 +158,23 @@ def _in_place_of(nepali: Sequence[Word], others: Sequence[Word]) -> Iterator[Wor
         is_bar = word is others[-1] and word.text.endswith("|") and nepali[-1].text.endswith("।")
         text = f"{word.text[:-1]}।" if is_bar else word.text
         yield replace(word, text=text, paragraph=nepali[0].paragraph, line=nepali[0].line)
+
+
+def with_dandas(words: Sequence[Word]) -> list[Word]:
+    """Return words with the strokes that end Nepali lines as dandas, close to the word that they end."""
+    ended: list[Word] = []
+    for line in in_lines(words):
+        *before, last = line
+        if before and any(_DEVANAGARI.search(word.text) for word in before):
+            if last.text == "|" or regex.search(r"[\p{L}\p{M}\p{N}]\|$", last.text):
+                last = replace(last, text=f"{last.text[:-1]}।")
+            close = last.left - before[-1].right <= _CLOSE * before[-1].height
+            if last.text == "।" and close and not _END_MARK.search(before[-1].text):
+                joined = before.pop()
+                width = last.right - joined.left
+                last = replace(joined, text=f"{joined.text}।", width=width)
+        ended += [*before, last]
+    return ended
 
 
 def _level(word: Word, line: Sequence[Word]) -> bool:

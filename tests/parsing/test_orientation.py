@@ -101,3 +101,24 @@ def test_upright_pages_do_not_pay_for_it(english: Image.Image, monkeypatch: pyte
     ocr.read_picture(english, ParseOptions())
 
     assert asked == ["tsv"]
+
+
+@pytest.mark.parametrize(
+    ("turn", "angle"), [(0, 0.0), (90, 0.0), (180, 0.0), (270, 0.0), (0, 3.0), (90, 2.0)]
+)
+def test_words_lie_where_they_stand_on_the_page_as_it_came(turn: int, angle: float) -> None:
+    """Boxes wiped off the page leave next to no ink on it."""
+    page = page_picture(ENGLISH * 3)
+    page.paste(
+        255, (1200, 0, page.width, 320)
+    )  # the first lines end early: the page looks the same no other way
+    lying = orientation.turned(page, 360 - turn) if turn else page
+    if angle:
+        lying = lying.rotate(-angle, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
+    result = ocr.read_picture(lying, ParseOptions(languages="eng"))
+    n_ink = sum(lying.histogram()[:128])
+    for word in result.words:
+        lying.paste(255, (word.left - 6, word.top - 6, word.right + 6, word.bottom + 6))
+
+    assert (result.turned, result.askew) == (turn, pytest.approx(angle, abs=0.2))
+    assert sum(lying.histogram()[:128]) < 0.02 * n_ink

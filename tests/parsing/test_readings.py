@@ -6,6 +6,7 @@ from rag_platform.parsing.readings import (
     doubtful_stretches,
     in_place,
     nepali_stretches,
+    with_dandas,
     with_latin,
     without_echoes,
 )
@@ -41,11 +42,44 @@ def test_a_nepali_word_stays_where_its_reading_is_as_sure() -> None:
     assert texts(with_latin([word("मा", 0, 92)], [word("AT", 0, 93)])) == ["मा"]
 
 
+def test_a_number_in_two_kinds_of_digits_is_doubtful() -> None:
+    stretches = doubtful_stretches([word("ऐन", 0, 90), word("(५२8)", 120, 90), word("ऐन", 240, 90)])
+
+    assert [texts(stretch) for stretch in stretches] == [["ऐन", "(५२8)", "ऐन"]]
+
+
 def test_numbers_give_way_to_latin_words_only_when_these_are_sure() -> None:
     nepali = [word("910", 0, 93), word("१५", 200, 95)]
     both = [word("and", 0, 96), word("IS", 200, 85)]
 
     assert texts(with_latin(nepali, both)) == ["and", "१५"]
+
+
+def test_capitals_that_pass_for_an_unsure_number_are_capitals() -> None:
+    nepali = [word("(२३)", 0, 57), word("552", 200, 71), word("552", 400, 80)]
+    both = [word("(NRB)", 0, 86), word("SSF", 200, 84), word("SSF", 400, 84)]
+
+    assert texts(with_latin(nepali, both)) == ["(NRB)", "SSF", "552"]
+
+
+def test_a_word_that_is_hardly_read_and_one_that_begins_with_a_danda_give_way() -> None:
+    nepali = [word("(क),", 0, 30), word("।टा", 200, 86), word("॥निभए", 400, 12)]
+    both = [word("(EPF),", 0, 72), word("ICT", 200, 71), word("fore", 400, 36)]
+
+    assert texts(with_latin(nepali, both)) == ["(EPF),", "ICT", "॥निभए"]
+
+
+def test_a_stroke_at_the_end_of_a_nepali_line_is_a_danda_close_to_its_word() -> None:
+    ended = [word("फोन", 0, 90), word("01-42", 120, 90), word("|", 225, 60, width=8)]
+    apart = [word("पाठ", 0, 90, line=2), word("।", 130, 90, width=8, line=2)]
+    latin = [word("and", 0, 90, line=3), word("|", 105, 60, width=8, line=3)]
+
+    assert texts(with_dandas(ended + apart + latin)) == ["फोन", "01-42।", "पाठ", "।", "and", "|"]
+    assert with_dandas(ended)[-1].right == 233
+
+
+def test_a_danda_is_not_taken_for_a_letter() -> None:
+    assert texts(with_latin([word("पाठ", 0, 90), word("|", 105, 32)], [word("I", 105, 63)])) == ["पाठ", "|"]
 
 
 def test_words_that_one_reading_splits_are_put_in_once() -> None:
