@@ -114,7 +114,34 @@ class Settings(BaseSettings):
     calibration: Literal["auto", "off"] = _setting(
         "RAG_CALIBRATION", "auto", "auto: vectors are centred where the model has a calibration"
     )
-    reranker_model: str = _setting("RERANKER_MODEL", "", "reranker; empty: none")
+    embedding_dim: int = _setting(
+        "EMBEDDING_DIM", 0, "vector size, of a model that offers several; 0: its own", ge=0
+    )
+    embedding_base_url: str = _setting(
+        "EMBEDDING_BASE_URL", "", "server of openai/MODEL or litellm/PROVIDER/MODEL; empty: the provider's"
+    )
+    embedding_api_key: str = _secret("EMBEDDING_API_KEY", "key of that server")
+    backend: Literal["torch", "onnx", "openvino"] = _setting(
+        "RAG_BACKEND", "torch", "what runs embedding models of the hub"
+    )
+    models_in_memory: int = _setting(
+        "RAG_MODELS_IN_MEMORY", 2, "embedding models, and rerankers, kept loaded at once", ge=1
+    )
+    sanity_gate: Literal["refuse", "record"] = _setting(
+        "RAG_SANITY_GATE",
+        "refuse",
+        "what happens to a model that ranks five plain Nepali questions wrongly: it is refused, or it runs"
+        " and the failure is recorded",
+    )
+    reranker_model: str = _setting(
+        "RERANKER_MODEL",
+        "",
+        "reranker, also cohere/MODEL, jina/MODEL or llm/PROVIDER/MODEL; empty: none",
+    )
+    reranker_base_url: str = _setting(
+        "RERANKER_BASE_URL", "", "server of a hosted reranker; empty: the provider's own"
+    )
+    reranker_api_key: str = _secret("RERANKER_API_KEY", "key of a hosted reranker")
 
     # Search
     top_k_retrieval: int = _setting("TOP_K_RETRIEVAL", 20, "candidates", ge=1, le=1000)
