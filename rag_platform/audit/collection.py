@@ -16,7 +16,7 @@ import numpy as np
 
 from rag_platform.audit.dirt import foreign_runs, pieces, typed_for_legacy_font
 from rag_platform.audit.hubs import MIN_POINTS, Hubness, Probe, hubness
-from rag_platform.audit.likeness import Signature, groups, near_groups, signature, text_key
+from rag_platform.audit.likeness import Signature, folded_words, groups, near_groups, signature, text_key
 from rag_platform.audit.sections import Clauses
 from rag_platform.protocols import CollectionReader
 from rag_platform.types import Chunk
@@ -119,9 +119,9 @@ class _Facts:
 
     def _compare(self, at: int, chunk: Chunk) -> None:
         self.findings += _dirt(chunk)
-        self.keys.append(text_key(chunk.text))
-        enough = len(chunk.text.split()) >= _LEAST_WORDS
-        self.signatures.append(signature(chunk.text) if enough else None)
+        words = folded_words(chunk.text)
+        self.keys.append(text_key(words))
+        self.signatures.append(signature(words) if len(words) >= _LEAST_WORDS else None)
         for key in {_number(key) for _, key in pieces(chunk.text[chunk.overlap :])}:
             self.pieces.append(key)
             self.pieces_of.append(at)

@@ -16,10 +16,11 @@ from functools import partial
 from pathlib import Path
 
 from rag_platform.audit.container import Container, inspect
-from rag_platform.audit.likeness import Signature, groups, near_groups, signature, text_key
+from rag_platform.audit.likeness import Signature, folded_words, groups, near_groups, signature, text_key
 from rag_platform.audit.pictures import PagePicture, draw
 from rag_platform.errors import MissingDependency, ParseError, RagError
 from rag_platform.inbox import is_ignored
+from rag_platform.metadata.sidecars import is_note
 from rag_platform.parsing.ocr import require_languages
 from rag_platform.parsing.parse import ParseOptions, parse_file
 from rag_platform.parsing.pool import Job, Limits, do_all
@@ -105,8 +106,8 @@ class FileAudit:
         n_ocr: Pages that OCR would read, the one that verifies a font map included.
         n_ocr_most: The same, should that page not bear the map out.
         refused: It cannot be ingested; ``problems`` says why.
-        text_key: Equal for equal texts in any format; empty for a short text.
-        signature: For likeness; None for a short text.
+        text_key: Equal for equal texts in any format; empty for a short text, and where OCR adds to it.
+        signature: For likeness; None in the same cases.
         pictures: Its worst pages, drawn.
     """
 
@@ -192,7 +193,8 @@ def files_below(paths: Sequence[Path], unreadable: list[Path]) -> list[Source]:
         walk = os.walk(path, onerror=lambda error: unreadable.append(Path(str(error.filename))))
         for folder, folders, names in walk:
             folders[:] = sorted(name for name in folders if not is_ignored(name))
-            files = (Path(folder, name) for name in sorted(names) if not is_ignored(name))
+            names = [name for name in names if not is_ignored(name) and not is_note(name)]
+            files = (Path(folder, name) for name in sorted(names))
             found.update((file, None) for file in files if file.is_file() and not file.is_symlink())
     return [Source(_name(path), path) for path in found]
 
@@ -269,6 +271,8 @@ def look(job: Job, options: ParseOptions, *, planned: OcrMode, n_pictures: int) 
         page.text for page, found in zip(document.pages, pages, strict=True) if found.route != "ocr"
     )
     n_ocr, n_ocr_most = _n_ocr(pages, planned)
+    words = folded_words(text)
+    is_whole = all(page.route != "ocr" for page in pages)
     audit = FileAudit(
         source=job.source,
         n_bytes=job.path.stat().st_size,
@@ -281,8 +285,8 @@ def look(job: Job, options: ParseOptions, *, planned: OcrMode, n_pictures: int) 
         n_characters=len(text.strip()),
         n_ocr=n_ocr,
         n_ocr_most=n_ocr_most,
-        text_key=text_key(text),
-        signature=signature(text) if len(text.split()) >= _LEAST_WORDS else None,
+        text_key=text_key(words) if is_whole else "",
+        signature=signature(words) if is_whole and len(words) >= _LEAST_WORDS else None,
         pictures=_pictures(job.path, document, pages, n_pictures, options.passwords),
     )
     return replace(audit, problems=(*problems, *_problems(audit, container)))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rag_platform.text.normalize import search_key
 from rag_platform.types import fingerprint
 
-__all__ = ["Signature", "groups", "likeness", "near_groups", "signature", "text_key"]
+__all__ = ["Signature", "folded_words", "groups", "likeness", "near_groups", "signature", "text_key"]
 
 Signature = NDArray[np.uint32]
 
@@ -33,25 +33,32 @@ _FACTORS = _RANDOM.integers(1, 2**63, _N_HASHES, dtype=np.uint64) * np.uint64(2)
 _OFFSETS = _RANDOM.integers(0, 2**63, _N_HASHES, dtype=np.uint64)
 
 
-def text_key(text: str) -> str:
-    r"""Return a key that is equal for texts with the same letters and digits; empty for a short text.
+def folded_words(text: str) -> list[str]:
+    r"""Return the words of a text as they are compared: without markup, punctuation and ways of spelling.
 
-    Markup, punctuation and spaces do not count, so that one text has one key in every format.
-
-    >>> text_key("# सूचना\n\n२०८२ सालको वार्षिक प्रतिवेदन।") == text_key("सूचना 2082 सालको वार्षिक प्रतिवेदन")
+    >>> folded_words("# सूचना\n\nसङ्घीय संसद् | २०८२ |") == folded_words("सूचना: संघीय संसद्, 2082।")
     True
     """
-    ink = "".join(_INK.findall(search_key(text)))
+    words: list[str] = _INK.findall(search_key(text))
+    return words
+
+
+def text_key(words: Sequence[str]) -> str:
+    """Return a key that is equal for texts with the same letters and digits; empty for a short text.
+
+    Args:
+        words: Of ``folded_words``; where they are parted does not count, so one text has one key in all formats.
+    """
+    ink = "".join(words)
     return fingerprint(ink) if len(ink) >= _MIN_LETTERS else ""
 
 
-def signature(text: str) -> Signature:
-    """Return the MinHash signature of a text's runs of three words, ``(64,)`` uint32.
+def signature(words: Sequence[str]) -> Signature:
+    """Return the MinHash signature of the runs of three words in ``folded_words``, ``(64,)`` uint32.
 
     Broder, "On the resemblance and containment of documents", 1997: the share of equal values of two
     signatures estimates the Jaccard index of the two sets, with a standard error of at most 0.063.
     """
-    words = _INK.findall(search_key(text))
     runs = {" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1))}
     hashes = np.array([zlib.crc32(run.encode()) for run in runs], dtype=np.uint64)
     mixed = (hashes[:, None] * _FACTORS + _OFFSETS) >> np.uint64(32)
