@@ -47,7 +47,7 @@ def text_key(words: Sequence[str]) -> str:
     """Return a key that is equal for texts with the same letters and digits; empty for a short text.
 
     Args:
-        words: Of ``folded_words``; where they are parted does not count, so one text has one key in all formats.
+        words: Of ``folded_words``; where they are parted does not count: formats part them otherwise.
     """
     ink = "".join(words)
     return fingerprint(ink) if len(ink) >= _MIN_LETTERS else ""
