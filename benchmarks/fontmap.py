@@ -8,43 +8,34 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import json
-import os
 import time
 from pathlib import Path
 
 import pymupdf
-from PIL import Image
-from pytesseract import pytesseract
 
 from rag_platform.parsing.fontmap.legacy import legacy_converter
 from rag_platform.parsing.fontmap.matching import OcrPage, OcrWord
 from rag_platform.parsing.fontmap.reader import FontMapReader
-
-DPI = 300
+from rag_platform.parsing.pictures import Pictures
+from rag_platform.parsing.reading import ParseOptions
 
 _STARTER = Path(__file__).parents[1] / "eval_datasets" / "nepali_starter"
 _ACT = _STARTER / "library_act" / "documents" / "पुस्तकालय-ऐन-२०८०.pdf"
 
 
-class Tesseract:
+class Ocr:
     """Reads pages of one document, and keeps what it read in a folder if there is one."""
 
-    def __init__(self, document: pymupdf.Document, cache: Path | None = None) -> None:
-        pytesseract.environ = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-        self._document = document
-        self._cache = cache
-        self.seconds = 0.0
+    def __init__(self, document: pymupdf.Document, pictures: Pictures, cache: Path | None = None) -> None:
+        self._document, self._pictures, self._cache = document, pictures, cache
 
     def __call__(self, page_no: int) -> OcrPage:
         """Read one page."""
         kept = self._kept(page_no)
         if kept is not None and kept.is_file():
             return OcrPage(tuple(OcrWord(*word) for word in json.loads(kept.read_text())))
-        started = time.perf_counter()
-        read = self._read(page_no)
-        self.seconds += time.perf_counter() - started
+        read = self._pictures.words(page_no - 1)
         if kept is not None:
             kept.parent.mkdir(parents=True, exist_ok=True)
             rows = [[w.text, w.x0, w.y0, w.x1, w.y1, w.confidence] for w in read.words]
@@ -57,41 +48,12 @@ class Tesseract:
         name = hashlib.sha256(Path(self._document.name).read_bytes()).hexdigest()[:12]
         return self._cache / f"{name}-{page_no}.json"
 
-    def _read(self, page_no: int) -> OcrPage:
-        picture = self._document[page_no - 1].get_pixmap(dpi=DPI, colorspace=pymupdf.csGRAY)
-        image = Image.open(io.BytesIO(picture.tobytes("png")))
-        table = pytesseract.image_to_data(
-            image, lang="nep", config=f"--dpi {DPI}", output_type=pytesseract.Output.DICT
-        )
-        scale = 72 / DPI
-        return OcrPage(
-            tuple(
-                OcrWord(
-                    text.strip(),
-                    left * scale,
-                    top * scale,
-                    (left + width) * scale,
-                    (top + height) * scale,
-                    float(confidence) / 100,
-                )
-                for text, left, top, width, height, confidence in zip(
-                    table["text"],
-                    table["left"],
-                    table["top"],
-                    table["width"],
-                    table["height"],
-                    table["conf"],
-                    strict=True,
-                )
-                if text.strip()
-            )
-        )
-
 
 def measure(path: Path, arguments: argparse.Namespace) -> None:
     """Print the figures of one file."""
-    with pymupdf.open(str(path)) as document:
-        ocr = Tesseract(document, arguments.cache)
+    options = ParseOptions(languages="nep")
+    with pymupdf.open(str(path)) as document, Pictures(document, options) as pictures:
+        ocr = Ocr(document, pictures, arguments.cache)
         started = time.process_time()
         reader = FontMapReader(
             document,

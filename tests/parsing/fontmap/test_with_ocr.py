@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import os
-
-import pymupdf
 import pytest
 from parsing.fontmap.typeset import PdfFont, Run, font_bytes, pdf, poisoned, shifted, without_tables
-from PIL import Image
 
-from rag_platform.parsing.fontmap.matching import OcrPage, OcrWord
 from rag_platform.parsing.fontmap.reader import FontMapReader
 from rag_platform.parsing.fontmap.verify import edit_distance
+from rag_platform.parsing.pictures import Pictures
+from rag_platform.parsing.reading import ParseOptions
 
 TAUGHT = [
     "नेपालको संविधानले प्रत्येक नागरिकलाई सम्मानपूर्वक बाँच्न पाउने हक दिएको छ।",
@@ -34,24 +30,6 @@ HELD = [
 ]
 
 
-def read_by_tesseract(page: pymupdf.Page) -> OcrPage:
-    from pytesseract import pytesseract
-
-    pytesseract.environ = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-    picture = Image.open(io.BytesIO(page.get_pixmap(dpi=300, colorspace=pymupdf.csGRAY).tobytes("png")))
-    table = pytesseract.image_to_data(
-        picture, lang="nep", config="--dpi 300", output_type=pytesseract.Output.DICT
-    )
-    boxes = zip(table["left"], table["top"], table["width"], table["height"], strict=True)
-    return OcrPage(
-        tuple(
-            OcrWord(text.strip(), *(side * 72 / 300 for side in (x, y, x + w, y + h)), confidence / 100)
-            for text, (x, y, w, h), confidence in zip(table["text"], boxes, table["conf"], strict=True)
-            if text.strip()
-        )
-    )
-
-
 @pytest.mark.parametrize("name", ["noto-sans", "annapurna"])
 def test_a_page_is_read_through_the_ocr_of_another(name: str) -> None:
     program = font_bytes(name)
@@ -61,8 +39,9 @@ def test_a_page_is_read_through_the_ocr_of_another(name: str) -> None:
         [Run(font, line, 40, 80 + 26 * at) for at, line in enumerate(lines)] for lines in (HELD, TAUGHT * 2)
     ]
     document = pdf(pages)
-    reader = FontMapReader(document, ocr=lambda number: read_by_tesseract(document[number - 1]), ocr_pages=1)
-    page = reader.page(1)
+    with Pictures(document, ParseOptions(languages="nep")) as pictures:
+        reader = FontMapReader(document, ocr=lambda number: pictures.words(number - 1), ocr_pages=1)
+        page = reader.page(1)
     assert reader.learned_from == (2,)
     read, truth = page.text.split(), " ".join(HELD).split()
     assert set(read) - set(truth) <= set(page.unsure_words)
