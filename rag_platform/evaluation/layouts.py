@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,14 +77,26 @@ def _beir(folder: Path) -> Dataset:
     else:
         passages = {"": [passage for some in passages.values() for passage in some]}
     collections = {part: _members(some) for part, some in passages.items()}
-    cases = []
+    cases: list[Case] = []
     for part, path in queries.items():
         collection = part if part in collections else ""
+        asked = {record.text("_id"): _beir_case(record, collection, part) for record in _unique(path)}
         known = {member.source for member in collections[collection]}
-        labels = _qrels(folder, {record.text("_id") for record in json_lines(path)}, known)
-        cases += [_beir_case(record, collection, part, labels) for record in json_lines(path)]
+        labels = _qrels(folder, asked.keys(), known)
+        cases += [_labelled(case, labels.get(own, ())) for own, case in asked.items()]
     _check_unique(cases)
     return Dataset(folder.resolve().name, collections, tuple(cases))
+
+
+def _unique(path: Path) -> Iterator[Record]:
+    """Yield the questions of a BEIR file."""
+    seen = set()
+    for record in json_lines(path):
+        own = record.text("_id")
+        if own in seen:
+            raise record.place.wrong(f"the id {own!r} stands twice; ids are unique")
+        seen.add(own)
+        yield record
 
 
 def _files(folder: Path, stem: str) -> dict[str, Path]:
@@ -121,7 +133,7 @@ def _members(passages: Iterable[tuple[Place, Member]]) -> tuple[Member, ...]:
     return tuple(found.values())
 
 
-def _qrels(folder: Path, queries: set[str], known: set[str]) -> dict[str, list[Label]]:
+def _qrels(folder: Path, queries: Collection[str], known: Collection[str]) -> dict[str, list[Label]]:
     """Return the labels of the questions of a BEIR folder."""
     path = next((p for p in (folder / "qrels.tsv", folder / "qrels" / "test.tsv") if p.is_file()), None)
     if path is None:
@@ -141,21 +153,21 @@ def _qrels(folder: Path, queries: set[str], known: set[str]) -> dict[str, list[L
     return found
 
 
-def _beir_case(record: Record, collection: str, part: str, labels: dict[str, list[Label]]) -> Case:
+def _beir_case(record: Record, collection: str, part: str) -> Case:
     answers = [key for key in record.values if _ANSWER.fullmatch(key)]
     record.check_keys(_QUERY_KEYS | set(answers), ("_id", "text"))
     own, language = record.text("_id"), record.text("language", part if len(part) == 2 else "")
     preferred = ("reference_answer", "answer", f"answer_{language or 'ne'}", *answers)
-    case = Case(
+    return Case(
         case_id=f"{part}/{own}" if part else own,
         query=record.text("text"),
-        labels=tuple(labels.get(own, ())),
         collection=collection,
         kind=record.text("kind", ""),
         language=language,
+        answerable=_answerable(record),
         reference_answer=next((a for key in preferred if (a := record.text(key, "").strip())), ""),
+        where=str(record.place),
     )
-    return _judged(case, record, must_have_labels=False)
 
 
 def _with_cases(folder: Path) -> Dataset:
@@ -168,12 +180,15 @@ def _with_cases(folder: Path) -> Dataset:
         case = Case(
             case_id=record.text("id"),
             query=record.text("query"),
-            labels=tuple(_labels(record, known)),
             kind=record.text("kind", ""),
             language=record.text("language", ""),
+            answerable=_answerable(record),
             reference_answer=record.text("reference_answer", "").strip(),
+            where=str(record.place),
         )
-        cases.append(_judged(case, record, must_have_labels=True))
+        cases.append(_labelled(case, tuple(_labels(record, known))))
+        if case.answerable and not cases[-1].labels:
+            raise record.place.wrong(f'{case.case_id!r} has nothing relevant; or is it "answerable": false?')
     _check_unique(cases)
     return Dataset(folder.resolve().name, {"": members}, tuple(cases))
 
@@ -235,8 +250,9 @@ def _with_tables(folder: Path) -> Dataset:
                 raise place.wrong(f"{len(row)} columns, expected {len(header)}")
             record = Record(dict(zip(header, row, strict=True)), place)
             answer = record.text("actual_answer", "").strip()
-            case = Case(f"{item}-{number}", record.text("question"), (Label(below),), reference_answer=answer)
-            cases.append(replace(case, where=f"{place.path}, line {place.line}"))
+            labels = (Label(below),)
+            case = Case(f"{item}-{number}", record.text("question"), labels, reference_answer=answer)
+            cases.append(replace(case, where=str(place)))
     return Dataset(folder.resolve().name, {"": members}, tuple(cases))
 
 
@@ -247,18 +263,18 @@ def _documents(folder: Path) -> Iterator[Member]:
             yield Member(unicodedata.normalize("NFC", path.relative_to(folder).as_posix()), path=path)
 
 
-def _judged(case: Case, record: Record, *, must_have_labels: bool) -> Case:
-    """Return the case with its answerability, which must agree with its labels."""
+def _answerable(record: Record) -> bool:
     told = record.truth("answerable")
-    answerable = told if told is not None else case.kind != _UNANSWERABLE
-    if not answerable and any(label.grade > 0 for label in case.labels):
-        raise record.place.wrong(f"{case.case_id!r} is unanswerable, but a label says what answers it")
-    if answerable and must_have_labels and not case.labels:
-        raise record.place.wrong(
-            f'{case.case_id!r} has nothing relevant; add a label, or "answerable": false'
+    return told if told is not None else record.values.get("kind") != _UNANSWERABLE
+
+
+def _labelled(case: Case, labels: Sequence[Label]) -> Case:
+    """Return the case with its labels, which must agree with its being answerable."""
+    if not case.answerable and any(label.grade > 0 for label in labels):
+        raise InvalidDataset(
+            f"{case.where}: {case.case_id!r} is unanswerable, but a label says what answers it"
         )
-    where = f"{record.place.path}, line {record.place.line}"
-    return replace(case, answerable=answerable, where=where)
+    return replace(case, labels=tuple(labels))
 
 
 def _check_unique(cases: Sequence[Case]) -> None:

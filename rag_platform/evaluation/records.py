@@ -26,9 +26,12 @@ class Place:
     path: Path
     line: int
 
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}"
+
     def wrong(self, message: str) -> InvalidDataset:
         """Return the error to raise."""
-        return InvalidDataset(f"{self.path}, line {self.line}: {message}")
+        return InvalidDataset(f"{self}: {message}")
 
 
 @dataclass(frozen=True, slots=True)
