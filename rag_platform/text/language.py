@@ -1,7 +1,8 @@
-"""Which script and language a text is in: Nepali, English, both, or Nepali in Latin letters.
+"""Which script and language a text is in: Nepali, English, both, Nepali in Latin letters, a neighbour.
 
-Word lists of our own, no model: a question has ten words, and what tells romanized Nepali from English in
-them are the function words. Only Nepali and English are told apart; every other language is ``unknown``.
+Word lists of our own, no model: a question has ten words, and what tells languages apart in them are the
+function words. Bangla and Telugu are told by their script, Hindi and Marathi from Nepali where they show two
+function words or more; every other language is ``unknown``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import regex
 
 __all__ = ["Language", "detect_language", "is_function_word", "romanized_score", "script_shares"]
 
-Language = Literal["ne", "en", "mixed", "romanized", "unknown"]
+Language = Literal["ne", "en", "mixed", "romanized", "hi", "mr", "bn", "te", "unknown"]
 
 MINORITY_SHARE = 0.2
 """From this share of letters on, a second script makes a text mixed; below, it is a borrowed word."""
@@ -24,13 +25,15 @@ font, another language)."""
 GARBLED_SHARE = 0.2
 """From this share of words with symbols inside on, Latin text is no language at all."""
 
-_SCRIPTS = ("Devanagari", "Latin", "Bengali", "Arabic", "Cyrillic", "Greek", "Han", "Tibetan")
+_SCRIPTS = ("Devanagari", "Latin", "Bengali", "Telugu", "Arabic", "Cyrillic", "Greek", "Han", "Tibetan")
 _SCRIPT_RUNS = regex.compile(
     "|".join(rf"(?P<{name}>[\p{{L}}&&\p{{Script={name}}}]+)" for name in _SCRIPTS) + r"|(?P<Other>\p{L})",
     regex.V1,
 )
 _LEGACY_BYTES = regex.compile(r"\p{Latin}[\[\]{}|\\;~^+=<>/\"]+\p{Latin}|\p{Ll}\p{Lu}")
 """Inside a word, no language has these: Devanagari of a legacy font read as Latin bytes has them all over."""
+_DEVANAGARI_WORD = regex.compile("[\u0900-\u0963]+")
+_ASSAMESE = regex.compile("[ৰৱ]")
 _LATIN_WORD = regex.compile(r"\p{Latin}+(?:['’]\p{Latin}+)?")
 
 
@@ -97,12 +100,42 @@ _ENGLISH_WORDS = _words(
     """
 )
 
+_OF_SCRIPT: dict[str, Language] = {"Bengali": "bn", "Telugu": "te"}
+"""Languages that are told by their script."""
+
+_DEVANAGARI_WORDS: dict[Language, frozenset[str]] = {
+    "hi": _words(
+        """
+        है हैं था थी थीं और में से यह वह वे इस उस इन उन इसके उसके इनके उनके क्या क्यों कौन कैसे कब किस किसी लिए गया
+        गई गए किया किए करने करता करते करती होता होती होते होने हुआ हुई हुए रहा रहे रही सकता सकते सकती चाहिए भी अपने
+        अपना अपनी लेकिन दिया जाता जाती जाते मैं हम आप तुम कोई कुछ सभी नहीं
+        """
+    ),
+    "mr": _words(
+        """
+        आहे आहेत आणि नाही नाहीत होते केले केली केला असे असून असतो असते असतात येथे येते येतो येतात तसेच किंवा म्हणून
+        म्हणजे काय कसे कसा कशी कुठे कधी कोण कोणत्या कोणते त्याच्या त्यांच्या यांच्या यांनी त्यांनी करण्यात करण्यासाठी
+        करावे करावा पासून झाली झाले झाला आपल्या आपण माझे हा हे
+        """
+    ),
+    "ne": _words(
+        """
+        छ छन् छैन छैनन् हुन् हुन्छ हुँदैन हुने गर्ने गर्न गर्नु गरेको गरिएको भएको भएका भए भने भन्ने पनि र यो त्यो यस त्यस
+        लागि हुनेछ गर्नेछ गर्दा गरी भई रहेको थियो थिए नै कुन किन कसरी कति हामी तपाईं उनी उनले यसको त्यसको
+        """
+    ),
+}
+"""Function words that one language of the script has and the others have not, or hardly."""
+_GLUED = regex.compile(r"(?<=..)(?:को|लाई|हरू|हरु|बाट|सँग)$")
+TELLING_WORDS = 2
+"""So many function words make a Devanagari text Hindi or Marathi, if Nepali has fewer."""
+
 _NEPALI_ENDING = regex.compile(
     r"(?:haru|lai|baa?ta|sanga|dekhi|samma|eko|eka|daina|dai|era|nchh?a|nxa|xa|xan|chhan|chha|parchh?a|nuhos|nus"
     r"|iyo|yo|aune|(?<![iaouey])ne|(?<![bptdgfzc])le|ko|ka|ki|ma|na|nu)$"
 )
 _ENGLISH_ENDING = regex.compile(
-    r"(?:tion|tions|ing|ings|ment|ments|ness|ity|ities|ally|ly|ed|ous|ive|able|ible|ence|ance|ism|ist|ists"
+    r"(?:[ts]ions?|ings?|ment|ments|ness|ity|ities|ally|ly|ed|ous|ive|able|ible|ence|ance|ism|ist|ists"
     r"|ers|est|ful|less|ship|ght|ck|'s|’s|n't|ure|ogy|ics?)$"
 )
 _NEPALI_SPELLING = regex.compile(r"aa|chh|bh|dh|jh|kh|gh[aieu]|aau|ny[aeo]|ph[ai]|[td]y[aeo]")
@@ -154,19 +187,38 @@ def _looks_garbled(text: str) -> bool:
 
 
 def detect_language(text: str) -> Language:
-    """Return ``ne``, ``en``, ``mixed``, ``romanized`` (Nepali in Latin letters) or ``unknown``.
+    """Return the language: ``mixed`` of two scripts, ``romanized`` Nepali in Latin letters, or ``unknown``.
 
     >>> detect_language("नागरिकता certificate कसरी लिने?"), detect_language("nagarikta kasari line?")
     ('mixed', 'romanized')
     """
     shares = script_shares(text)
-    devanagari, latin = shares.get("Devanagari", 0.0), shares.get("Latin", 0.0)
-    if devanagari + latin < 0.5:
+    latin = shares.get("Latin", 0.0)
+    script = max(("Devanagari", *_OF_SCRIPT), key=lambda name: shares.get(name, 0.0))
+    share = shares.get(script, 0.0)
+    if share + latin < 0.5:
         return "unknown"
     if latin < MINORITY_SHARE:
+        return _of_script(script, text)
+    return "mixed" if share >= MINORITY_SHARE else _of_latin(text)
+
+
+def _of_script(script: str, text: str) -> Language:
+    """Return the language of a text in an Indic script."""
+    if script == "Bengali" and _ASSAMESE.search(text):
+        return "unknown"
+    if script in _OF_SCRIPT:
+        return _OF_SCRIPT[script]
+    words = _DEVANAGARI_WORD.findall(text)
+    votes = {language: sum(word in known for word in words) for language, known in _DEVANAGARI_WORDS.items()}
+    best = max(votes, key=lambda language: votes[language])
+    if best == "ne" or votes[best] < TELLING_WORDS:
         return "ne"
-    if devanagari >= MINORITY_SHARE:
-        return "mixed"
+    nepali = votes["ne"] + sum(bool(_GLUED.search(word)) for word in words)
+    return best if votes[best] > nepali else "ne"
+
+
+def _of_latin(text: str) -> Language:
     if _looks_garbled(text):
         return "unknown"
     words = [word.lower() for word in _LATIN_WORD.findall(text)]

@@ -238,11 +238,8 @@ def phonetic_key(latin: str) -> str:
 @lru_cache(maxsize=200_000)
 def _spoken(word: str) -> tuple[_Sound, ...]:
     """Return how a word sounds: by rule, and as typists also have it."""
-    spellings = [rough_latin(word)]
-    for letters, typed in _TYPED_ALSO:
-        if letters in word:
-            spellings.append(rough_latin(word.replace(letters, typed)))
-    return tuple(dict.fromkeys(_sound(latin) for latin in spellings if latin))
+    spellings = [word, *(word.replace(letters, typed) for letters, typed in _TYPED_ALSO if letters in word)]
+    return tuple(dict.fromkeys(_sound(latin) for latin in map(rough_latin, spellings) if latin))
 
 
 def word_keys(word: str) -> tuple[str, ...]:
@@ -325,6 +322,8 @@ _ENGLISH_SOUNDS = tuple(
         ("qu", "kw"),
         ("x", "ks"),
         ("g(?=[eiy])", "j"),
+        ("y(?![aeiou])", "i"),
+        ("(?<=[a-z]{2})e$", ""),
     )
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["CONSONANTS", "SCRIPTS", "VOWELS", "VOWEL_SIGNS", "Script"]
+__all__ = ["CONSONANTS", "FULL_STOPS", "SCRIPTS", "VOWELS", "VOWEL_SIGNS", "Script"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,6 @@ class Script:
         final_signs: Vowel signs that end an inflected word and no stem.
         spelling: Letters that writers confuse, folded in terms (not in the search key).
         variants: What else writers confuse, as patterns with replacements.
-        full_stop: Whether ``.`` ends a sentence; else it abbreviates.
     """
 
     block: int
@@ -38,7 +37,6 @@ class Script:
     final_signs: str = ""
     spelling: Mapping[str, str] = field(default_factory=dict)
     variants: tuple[tuple[str, str], ...] = ()
-    full_stop: bool = False
 
 
 SCRIPTS: dict[str, Script] = {
@@ -90,12 +88,18 @@ SCRIPTS: dict[str, Script] = {
         0xC00,
         dropped="\u0c01",
         patterns=(("ఙ్(?=[క-ఘ])|ఞ్(?=[చ-ఝ])|ణ్(?=[ట-ఢ])|న్(?=[త-ధ])|మ్(?=[ప-భ])", "ం"),),
-        full_stop=True,
     ),
-    "Latin": Script(0, stemmer="english", full_stop=True),
+    "Latin": Script(0, stemmer="english"),
 }
 """Hindi and Marathi take the Devanagari row: the language of a question of two words cannot be told, and a
 word must fold alike in passage and question. No spelling folds in Telugu: vowel length tells words apart."""
+
+FULL_STOPS: dict[str, str] = {
+    "mr": "डॉ रु क्र श्री श्रीमती कु सौ प्रा इ स पृ उदा वि मा न नं क ता जि अॅड",
+    "te": "డా శ్రీ రూ క్రీ శ పూ నం ఎ బి సి ఎన్ కె పి",
+}
+"""Languages in Indic letters whose sentences end with ``.``, each with what it abbreviates so. In the others
+``.`` only abbreviates, and the danda ends."""
 
 
 def _pairs(flat: str) -> dict[str, str]:

@@ -5,10 +5,13 @@ Positions only, in code points of the given text; how long a piece should be is 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 import regex
 
+from rag_platform.text.language import detect_language
+from rag_platform.text.scripts import FULL_STOPS
 from rag_platform.types import Span
 
 __all__ = ["grapheme_boundaries", "is_grapheme_boundary", "sentences"]
@@ -31,12 +34,17 @@ _BOUNDARY = regex.compile(
     regex.VERBOSE | regex.V1,
 )
 
+_INDIC_STOP = regex.compile(
+    r"(?<=[[\p{Devanagari}\p{Telugu}]&&[\p{L}\p{M}]]) \.+ (?=\s|$)", regex.VERBOSE | regex.V1
+)
 _LAST_WORD = regex.compile(r"(?r)\S+")
 _ABBREVIATION = regex.compile(
     r"(?i)[(\[\"'“‘]*(?:\p{L}|(?:\p{L}\.)+\p{L}|Mr|Mrs|Ms|Dr|Prof|Er|Hon|Rev|Gen|Col|Lt|Capt|Sgt|St|Jr|Sr|vs|etc|al|cf"
     r"|ca|viz|approx|dept|est|govt|nos|vol|ch|sec|art|figs?|eq|eds?|pp|paras?|cl|Pvt|Ltd|Inc|Co|Corp|N?Rs|Ph\.D|Jan|Feb"
     r"|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)"
 )
+_SAMPLE = 1000
+"""Characters on each side of a full stop that tell the language."""
 _LOOK_BACK = 40
 """Characters before a full stop that decide about it: longer than any abbreviation."""
 
@@ -68,8 +76,8 @@ def sentences(text: str) -> list[Span]:
     """Return the sentences, trimmed, without what holds neither letter nor digit.
 
     They end with ``।``, ``॥``, ``?``, ``!``, a pipe typed as danda, a blank line, and with ``.`` after a
-    Latin word; in Devanagari text ``.`` abbreviates (रु. डा. वि.सं.) and ends nothing. A table row, a heading
-    and an item of a list stand alone.
+    Latin word; in Nepali text ``.`` abbreviates (रु. डा. वि.सं.) and ends nothing, in Marathi and Telugu it
+    does both. A table row, a heading and an item of a list stand alone.
 
     >>> [text[s.start:s.end] for text in ["डा. राईले भने। Done. हो?"] for s in sentences(text)]
     ['डा. राईले भने।', 'Done.', 'हो?']
@@ -87,11 +95,32 @@ def sentences(text: str) -> list[Span]:
 
 def _cuts(text: str) -> Iterator[int]:
     """Yield the positions between sentences, ascending."""
+    stops = _indic_stops(text)
     for match in _BOUNDARY.finditer(text):
+        while stops and stops[0] < match.end():
+            yield stops.popleft()
         if match["line"] is not None:
             yield match.start()
         if match["stop"] is None or _is_full_stop(text, match.start(), match.end()):
             yield match.end()
+    yield from stops
+
+
+def _indic_stops(text: str) -> deque[int]:
+    """Return the ends of full stops after Indic words, in a language that ends its sentences with them."""
+    matches = list(_INDIC_STOP.finditer(text))
+    if not matches:
+        return deque()
+    sample = text[max(0, matches[0].start() - _SAMPLE) : matches[0].end() + _SAMPLE]
+    abbreviations = FULL_STOPS.get(detect_language(sample))
+    if abbreviations is None:
+        return deque()
+    return deque(m.end() for m in matches if _word_before(text, m.start()) not in abbreviations.split())
+
+
+def _word_before(text: str, position: int) -> str:
+    word = _LAST_WORD.search(text[max(0, position - _LOOK_BACK) : position])
+    return word[0] if word else ""
 
 
 def _is_full_stop(text: str, dot: int, end: int) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_platform.text.analyze import RECIPE, analyze
+from rag_platform.text.analyze import RECIPE, analyze, bare_forms, terms, weighted_terms
 from rag_platform.text.normalize import search_key
 
 
@@ -23,6 +23,18 @@ from rag_platform.text.normalize import search_key
         ["सङ्घ", "संघ", "संघको", "सङ्घमा"],
         ["गाउँ", "गाउं", "गाउँमा"],
         ["schools", "School"],
+        # Short and long vowels, sibilants, ब and व, न and ण; doubled letters, a last halant.
+        ["नागरिक", "नागरीक", "नागरिकको"],
+        ["शहर", "सहर", "षहर"],
+        ["विकास", "बिकास", "वीकास"],
+        ["गणतन्त्र", "गनतन्त्र", "गणतंत्र"],
+        ["महत्त्व", "महत्व"],
+        ["कार्यालय", "कार्य्यालय", "कार्यालयमा"],
+        ["महान्", "महान"],
+        # Hindi.
+        ["किताब", "किताबें", "किताबों", "किताबी"],
+        ["लड़के", "लड़कों"],
+        ["শহর", "সহর", "শহৰ"],
     ],
 )
 def test_forms_of_a_word_share_one_term(forms: list[str]) -> None:
@@ -65,11 +77,54 @@ def test_numbers(text: str, terms: list[str]) -> None:
     assert analyze(text) == terms
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("सूचनाले", ["सुचन", "~सुचन", "~ुचना"]),  # of the stem, which keeps its last vowel
+        ("को", ["को", "~को"]),
+        ("tax", ["tax", "~tax"]),
+        ("২০ শুল্ক", ["20", "সুল্ক", "~সুল্", "~ুল্ক"]),
+        ("२०८१/8", ["2081", "8"]),  # numbers have no pieces
+        ("", []),
+    ],
+)
+def test_pieces_follow_their_word(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("राष्ट्रभाषा", "भाषा"),
+        ("पुस्तकालयात", "पुस्तकालय"),  # Marathi
+        ("শুল্কের", "শুল্ক"),
+        ("పన్నులు", "పన్ను"),
+    ],
+)
+def test_words_without_a_common_stem_share_pieces(one: str, other: str) -> None:
+    assert analyze(one) != analyze(other)
+    shared = set(terms(one)) & set(terms(other))
+    assert shared
+    assert all(piece.startswith("~") for piece in shared)
+
+
+def test_a_question_weighs_pieces_less_than_words() -> None:
+    assert weighted_terms("कर कर tax") == pytest.approx({"कर": 2.0, "~कर": 0.6, "tax": 1.0, "~tax": 0.3})
+
+
+def test_bare_forms() -> None:
+    assert bare_forms("कर्मचारीहरूबाट") == ["कर्मचारीहरूबाट", "कर्मचारीहरू", "कर्मचारी"]
+    assert bare_forms("साथीसँग") == ["साथीसँग", "साथी"]
+    assert bare_forms("को") == ["को"]
+    assert bare_forms("শহর") == ["শহর"]
+
+
 @given(st.text() | st.text(alphabet="कलमनेपािेर्ँंः़्\u200d\u200cहरू०१,ABs ।", max_size=40))
 def test_terms_depend_on_the_search_key_alone_and_are_never_empty(text: str) -> None:
-    terms = analyze(text)
-    assert terms == analyze(search_key(text))
-    assert all(terms)
+    found = analyze(text)
+    assert found == analyze(search_key(text))
+    assert all(found)
+    assert [term for term in terms(text) if not term.startswith("~")] == found
 
 
 def test_threads_get_what_one_thread_gets() -> None:
