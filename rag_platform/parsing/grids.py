@@ -46,7 +46,8 @@ def page_text(lines: Sequence[Line]) -> PageText:
             regions.append(Region(at, at + len(text), "table"))
         parts.append(text)
         at += len(text)
-    return PageText("".join(parts), tuple(regions))
+    # A soft hyphen that is drawn inside a line is a hyphen.
+    return PageText("".join(parts).replace("\u00ad", "-"), tuple(regions))
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[tuple[bool, list[Line]]]:

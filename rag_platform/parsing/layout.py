@@ -21,7 +21,10 @@ _STARTS_ITEM = re.compile(
 )
 _LABEL = re.compile(r"[-–—•▪]|\(\S{1,4}\)|[0-9०-९]{1,4}[.)।]?|[a-zA-Zक-ह]{1,2}[.)]")
 _ENDS_SENTENCE = re.compile(r"[।॥?!]\s*$")
-_HYPHEN = re.compile(r"([a-z]+)-$")
+_HYPHEN = re.compile(r"(?P<head>[A-Za-z]*[a-z])[-\u2010]$|[\w\u0900-\u0963][-\u2010]$")
+_COMPOUNDS = frozenset({"self", "non", "co", "multi", "anti", "semi", "ex", "vice", "well", "sub"})
+"""What begins words that are written with a hyphen."""
+_SOFT_HYPHEN = "\u00ad"
 _FULL_SHARE = 0.12
 _NARROW = 8
 """A block narrower than this, in line heights, is a column of a form: its lines are not prose."""
@@ -68,8 +71,8 @@ def paragraphs(lines: Iterable[Line]) -> str:
     item or a paragraph. So prose reads as prose, while addresses, lists and forms keep their lines.
     """
     inked = [line for line in lines if line.text.strip()]
-    words = {word.lower() for line in inked for word in re.findall("[A-Za-z]+", line.text)}
-    return "\n\n".join(_block(block, words) for block in _blocks(inked))
+    hyphens = _Hyphens.of(inked)
+    return "\n\n".join(_block(block, hyphens) for block in _blocks(inked))
 
 
 def with_labels(lines: Sequence[Line]) -> list[Line]:
@@ -126,18 +129,54 @@ def _below(before: Line, after: Line) -> bool:
     return over > 0 and 0 < step < 3 * before.height and alike
 
 
-def _block(lines: Sequence[Line], words: set[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Hyphens:
+    """What a page tells of the hyphens at the ends of its lines.
+
+    Attributes:
+        words: Of the page, in lower case.
+        divides: Its words are divided at line ends; programs for office letters never do that.
+    """
+
+    words: frozenset[str]
+    divides: bool = False
+
+    @classmethod
+    def of(cls, lines: Sequence[Line]) -> _Hyphens:
+        """Look at a page."""
+        found = cls(frozenset(word.lower() for line in lines for word in re.findall("[A-Za-z]+", line.text)))
+        breaks = ((_HYPHEN.search(one.text.rstrip()), other.text) for one, other in pairwise(lines))
+        return replace(found, divides=any(found._is_known(hyphen, text) for hyphen, text in breaks))
+
+    def resolved(self, before: str, text: str) -> str | None:
+        """Return what stands before a line break as it is without the break; None where no hyphen ends it."""
+        if before.endswith(_SOFT_HYPHEN):
+            return before[:-1]
+        hyphen = _HYPHEN.search(before)
+        if hyphen is None or not text[:1].isalnum():
+            return None
+        head = (hyphen["head"] or "").lower()
+        divided = self.divides and text[0].islower() and head and head not in _COMPOUNDS
+        return before[:-1] if divided or self._is_known(hyphen, text) else before
+
+    def _is_known(self, hyphen: re.Match[str] | None, text: str) -> bool:
+        """Say whether the page has the word without its hyphen."""
+        tail = re.match("[a-z]+", text)
+        if hyphen is None or hyphen["head"] is None or tail is None:
+            return False
+        return hyphen["head"].lower() + tail[0] in self.words
+
+
+def _block(lines: Sequence[Line], hyphens: _Hyphens) -> str:
     left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)
     parts = [lines[0].text.strip()]
     for before, line in pairwise(lines):
         text = line.text.strip()
-        if not _wraps(before, line, left, right):
+        wraps = _wraps(before, line, left, right) or parts[-1].endswith(_SOFT_HYPHEN)
+        if not wraps:
             parts.extend(["\n", text])
-        elif hyphen := _HYPHEN.search(parts[-1]):
-            head, tail = hyphen[1], re.match("[a-z]*", text)
-            whole = tail is not None and (head + tail[0]).lower() in words
-            parts[-1] = parts[-1][:-1] if whole else parts[-1]
-            parts.append(text)
+        elif (head := hyphens.resolved(parts[-1], text)) is not None:
+            parts[-1:] = [head, text]
         else:
             parts.extend([" ", text])
     return "".join(parts)

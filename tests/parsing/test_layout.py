@@ -51,6 +51,28 @@ def test_hyphens_go_only_where_the_whole_word_stands_on_the_page() -> None:
     assert paragraphs(lines) == "members of the co-operative and members elect"
 
 
+def test_a_page_that_divides_words_divides_all_of_them() -> None:
+    lines = [
+        line("the commission has prom-", 0),
+        line("ised that self-", 15),
+        line("help groups of the com-", 30),
+        line("mission are sub-", 45),
+        line("Sections of an Organi-", 60),
+        line("zation", 75),
+    ]
+    assert paragraphs(lines) == (
+        "the commission has promised that self-help groups of the commission "
+        "are sub-Sections of an Organization"
+    )
+    assert paragraphs([line("a long-", 0), line("term plan", 15)]) == "a long-term plan"
+
+
+def test_soft_hyphens_are_no_hyphens_and_devanagari_ones_stay() -> None:
+    assert paragraphs([line("infor\u00ad", 0, x1=90), line("mation", 15, x1=80)]) == "information"
+    assert paragraphs([line("सबैले आ-", 0), line("आफ्नो काम गरे", 15)]) == "सबैले आ-आफ्नो काम गरे"
+    assert paragraphs([line("अध्यक्ष -", 0), line("सदस्य", 15)]) == "अध्यक्ष - सदस्य"
+
+
 def test_hanging_labels_go_before_their_text() -> None:
     lines = [
         line("(१)", 0, x0=50, x1=70),
