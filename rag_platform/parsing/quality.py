@@ -1,7 +1,7 @@
 """Whether a PDF page's text layer can be believed. Judges, changes nothing.
 
-Light for now: it names the two ways in which layers of Nepali PDFs lie (bytes of a legacy font, a broken
-Unicode map), so that such pages are flagged and can be read another way.
+It names the two ways in which layers of Nepali PDFs lie (bytes of a legacy font, a broken Unicode map), so
+that such pages can be read another way.
 """
 
 from __future__ import annotations
@@ -9,43 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["MIN_LETTERS", "legacy_font", "n_letters", "suspicion"]
+from rag_platform.text.legacy_fonts import is_legacy_span
+
+__all__ = ["MIN_LETTERS", "n_letters", "suspicion"]
 
 MIN_LETTERS = 20
 """A text layer with fewer letters is not the page's text: a stamp, a page number, a scanner's mark."""
 
-_LEGACY_NAMES = re.compile(
-    r"preeti|kantipur|sagarmatha|pcs\s*nepali|pcsnepali|himal|fontasy|shangrila|navjeevan|navjiwan|kanchan|aakriti"
-    r"|ganesh|annapurna\s*tt|everest|gorkhapatra|hitapatra|jaga(?:t|ran)|nepali(?:bold|normal)?$|devanagari\s*new",
-    re.I,
-)
 _WORD = re.compile(r"\S+")
-# In legacy bytes, letters and signs of Devanagari stand on ASCII punctuation and capitals inside words.
-_LEGACY_WORD = re.compile(
-    r"[A-Za-z][\][{};:/|\\'\"<>+=~^$&%@#*][A-Za-z]|[\][{};/|\\'<>+=~^$][A-Za-z]{2}|[a-z][A-Z][a-z]"
-)
-_COMMON_ENGLISH = frozenset(
-    [
-        "the",
-        "of",
-        "and",
-        "in",
-        "to",
-        "for",
-        "is",
-        "that",
-        "by",
-        "be",
-        "shall",
-        "or",
-        "on",
-        "as",
-        "with",
-        "this",
-        "from",
-        "at",
-    ]
-)
 _DEVANAGARI = re.compile("[\u0900-\u097f]")
 # Never inside a word with Devanagari: Latin beyond ASCII, IPA, Greek, private use, U+FFFD.
 _MIXED = re.compile(
@@ -58,7 +29,6 @@ _IMPOSSIBLE = re.compile(
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 _MAX_IMPOSSIBLE = 0.02
 _MAX_MIXED = 0.01
-_MIN_LEGACY_SHARE = 0.15
 
 
 def n_letters(text: str) -> int:
@@ -66,24 +36,17 @@ def n_letters(text: str) -> int:
     return sum(character.isalpha() for character in text)
 
 
-def legacy_font(name: str) -> bool:
-    """Say whether a font's name is that of a legacy (not Unicode) Devanagari font.
-
-    >>> legacy_font("ABCDEF+Preeti"), legacy_font("Fontasy Himali"), legacy_font("Kalimati")
-    (True, True, False)
-    """
-    return bool(_LEGACY_NAMES.search(name.rpartition("+")[2]))
-
-
 def suspicion(text: str, by_font: Mapping[str, str]) -> str:
     """Return why a text layer is probably wrong, or nothing.
 
     Args:
         text: The page's layer.
-        by_font: The same text by font name: a font's name alone proves nothing, its text must agree.
+        by_font: The same text by font name: a font's name is only a hint, its text decides.
     """
     for font, written in by_font.items():
-        if legacy_font(font) and n_letters(written) >= MIN_LETTERS and _is_legacy(written):
+        letters = n_letters(written)
+        is_nepali = len(_DEVANAGARI.findall(written)) > letters / 2  # seen at once; judging spans is slow
+        if letters >= MIN_LETTERS and not is_nepali and is_legacy_span(written, font):
             return f"legacy font {font.rpartition('+')[2]}: the layer holds its key codes, not Unicode"
     if len(_CONTROL.findall(text)) > max(2, len(text) // 100):
         return "broken text layer: control characters"
@@ -97,12 +60,3 @@ def suspicion(text: str, by_font: Mapping[str, str]) -> str:
     if impossible >= 2 and impossible > _MAX_IMPOSSIBLE * len(words):
         return f"broken text layer: {impossible} impossible sequences of signs in {len(words)} words"
     return ""
-
-
-def _is_legacy(text: str) -> bool:
-    if len(_DEVANAGARI.findall(text)) > n_letters(text) / 2:
-        return False
-    words = _WORD.findall(text)
-    english = sum(word.strip(".,;:()").lower() in _COMMON_ENGLISH for word in words)
-    odd = sum(_LEGACY_WORD.search(word) is not None for word in words)
-    return odd > _MIN_LEGACY_SHARE * len(words) and odd > english

@@ -24,7 +24,7 @@ from rag_platform.parsing.pool import Job, Limits, parse_all
 from rag_platform.text.normalize import stored_text
 from rag_platform.types import Document
 
-MUTATIONS = int(os.environ.get("MUTATIONS", "2000"))
+MUTATIONS = int(os.environ.get("MUTATIONS", "1500"))
 SEED = int(os.environ.get("MUTATION_SEED", "2082"))
 BATCH = 500
 LIMITS = Limits(timeout_s=15, memory_mb=1536)
