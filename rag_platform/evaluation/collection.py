@@ -13,7 +13,7 @@ from rag_platform import tables
 from rag_platform.chunking.chunkers import chunk_document
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.embed import embed_chunks
-from rag_platform.errors import RagError
+from rag_platform.errors import InvalidDataset, RagError
 from rag_platform.evaluation.datasets import Dataset, Member
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.pool import Job, Limits, parse_all
@@ -44,7 +44,7 @@ def read_set(dataset: Dataset, reading: Reading, progress: Progress | None = Non
     """Return the documents of a set; a file that was read before with these options is not read again.
 
     Raises:
-        RagError: A file cannot be read: without it the measures would say something else.
+        InvalidDataset: A file cannot be read: without it the measures would say something else.
     """
     found = {}
     for part, members in dataset.collections.items():
@@ -135,7 +135,7 @@ def _files(
     parsed = parse_all(list(jobs.values()), reading.options, workers=reading.workers, limits=reading.limits)
     for done, (source, document) in enumerate(parsed, start=1):
         if isinstance(document, RagError):
-            raise document
+            raise InvalidDataset(f"{jobs[source].path} cannot be read: {document}") from document
         _keep(document, reading)
         if progress:
             progress("reading documents", done, len(jobs))
