@@ -175,7 +175,8 @@ class Catalog:
             )
             return "new"
         same = row["seen"] == file.signature and not row["deleted"]
-        quiet = now - file.mtime_ns / 1e9 >= quiet_s or now < file.mtime_ns / 1e9
+        touched = file.touched_ns / 1e9
+        quiet = now - touched >= quiet_s or now < touched
         settled = vouched or (same and (row["settled"] or quiet))
         if not same or bool(settled) != bool(row["settled"]):
             revived = ", claimed = NULL" if row["deleted"] else ""

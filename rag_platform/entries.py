@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import regex
 
-from rag_platform.types import Failure, Status, document_id, fingerprint
+from rag_platform.types import ALL_KINDS, Failure, Kind, Status, document_id, fingerprint
 
 __all__ = ["Entry", "Observed", "StageRecord", "partition_key"]
 
@@ -96,6 +96,22 @@ class Entry:
     def n_bytes(self) -> int:
         """Size of the file."""
         return int(self._measure("raw_documents", "n_bytes", 0))
+
+    @property
+    def given(self) -> str:
+        """Fingerprint of the fields that its owner gave it, empty without any."""
+        return str(self._measure("raw_documents", "given", ""))
+
+    @property
+    def languages(self) -> str:
+        """Tesseract languages that its owner wants for it, empty for those of the settings."""
+        return str(self._measure("raw_documents", "languages", ""))
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Kinds that its owner wants of it, empty for those of the settings."""
+        wanted = str(self._measure("raw_documents", "kinds", "")).split(",")
+        return tuple(kind for kind in ALL_KINDS if kind in wanted)
 
     @property
     def n_pages(self) -> int:

@@ -1,7 +1,8 @@
 """The inbox folder: what lies in it, and how files get in. What is new or gone is the catalog's to say.
 
 The root of the inbox belongs to one collection; every other collection has the sub-folder of its name.
-Any other sub-folder is part of a file's ``source``.
+Any other sub-folder is part of a file's ``source``. Notes (sidecars and folder defaults) are no documents:
+they belong to the documents that they are about.
 """
 
 from __future__ import annotations
@@ -13,10 +14,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from rag_platform.errors import StorageError
+from rag_platform.errors import RagError, StorageError
+from rag_platform.metadata.sidecars import (
+    FOLDER_DEFAULTS,
+    SUFFIXES,
+    is_note,
+    read_notes,
+    update_note,
+    write_note,
+)
 from rag_platform.storage import copy_file, sha256_of, storage_errors
 
-__all__ = ["Inbox", "InboxFile", "Listing", "is_ignored"]
+__all__ = ["Inbox", "InboxFile", "Listing", "Note", "is_ignored"]
 
 _log = logging.getLogger(__name__)
 
@@ -36,11 +45,9 @@ def is_ignored(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class InboxFile:
-    """A file as it lies in the inbox; ``source`` is its NFC path below its collection's inbox."""
+class Note:
+    """A file of metadata as it lies in the inbox."""
 
-    collection: str
-    source: str
     path: Path
     n_bytes: int
     mtime_ns: int
@@ -52,11 +59,42 @@ class InboxFile:
 
 
 @dataclass(frozen=True, slots=True)
+class InboxFile:
+    """A file as it lies in the inbox; ``source`` is its NFC path below its collection's inbox.
+
+    Attributes:
+        notes: What is said of it in files: from the outermost folder's defaults to its own sidecars.
+    """
+
+    collection: str
+    source: str
+    path: Path
+    n_bytes: int
+    mtime_ns: int
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """Sizes and times, its own first: a changed note is a changed document, with the same bytes."""
+        return "+".join((f"{self.n_bytes}:{self.mtime_ns}", *(note.signature for note in self.notes)))
+
+    @property
+    def touched_ns(self) -> int:
+        """When it or one of its notes was last changed."""
+        return max(self.mtime_ns, *(note.mtime_ns for note in self.notes), 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
-    """One look at the inbox; what lies below ``unreadable`` is unknown, not gone."""
+    """One look at the inbox; what lies below ``unreadable`` is unknown, not gone.
+
+    Attributes:
+        strays: Sidecars beside which no document has their name.
+    """
 
     files: tuple[InboxFile, ...]
     unreadable: tuple[Path, ...] = ()
+    strays: tuple[Path, ...] = ()
 
 
 class Inbox:
@@ -80,7 +118,7 @@ class Inbox:
         parts = PurePosixPath(source)
         if parts.is_absolute() or ".." in parts.parts or not parts.parts:
             raise StorageError(f"{source!r} is not a path below the inbox; use a relative path without '..'")
-        return self._on_disk(folder, parts)
+        return _on_disk(folder, parts)
 
     def scan(self, collections: Sequence[str]) -> Listing:
         """List every file that is neither hidden, temporary nor a link, ordered by collection and source.
@@ -89,28 +127,46 @@ class Inbox:
             StorageError: The inbox itself is missing: that is a fault, not thousands of deletions.
         """
         self._must_exist()
-        unreadable: list[Path] = []
+        walk = _Walk()
         found: dict[tuple[str, str], InboxFile] = {}
-        for path in self._walk(self.root, unreadable):
+        for path, notes in walk.files(self.root):
             collection, source = self._owner(path, set(collections))
             try:
                 stat = path.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue  # renamed between listing and stat: the next look sees it
-            file = InboxFile(collection, source, path, stat.st_size, stat.st_mtime_ns)
+            if notes:
+                folder = self.folder(collection)  # what is said of one collection is not of another's
+                notes = tuple(note for note in notes if note.path.is_relative_to(folder))
+            file = InboxFile(collection, source, path, stat.st_size, stat.st_mtime_ns, notes)
             if (collection, source) in found:
                 _log.warning("two files have the same name in Unicode NFC; only one is read: %s", path)
                 continue
             found[collection, source] = file
-        return Listing(tuple(found[key] for key in sorted(found)), tuple(unreadable))
+        return Listing(tuple(found[key] for key in sorted(found)), tuple(walk.unreadable), tuple(walk.strays))
+
+    def notes(self, collection: str, source: str) -> list[Path]:
+        """Return the files that say something of a document, from the outermost folder's to its own."""
+        return _notes_of(self.path(collection, source), self.folder(collection))
+
+    def note(self, collection: str, source: str, changes: Sequence[str]) -> None:
+        """Set ``name=value`` in the sidecar that wins over all other notes of a document.
+
+        Raises:
+            InvalidMetadata: A change means nothing.
+        """
+        path = self.path(collection, source)
+        update_note(path.with_name(path.name + SUFFIXES[-1]), changes)
 
     def add(
-        self, paths: Sequence[Path], collection: str, *, refused: dict[str, StorageError] | None = None
+        self, paths: Sequence[Path], collection: str, *, refused: dict[str, RagError] | None = None
     ) -> list[str]:
         """Copy files and folders in and return their sources, in order, without repeats.
 
         Paths are kept from the arguments' common parent: ``add([a/x.txt, a/b/y.txt])`` gives ``x.txt``
-        and ``b/y.txt``. A file already inside the inbox, or there with equal bytes, is not copied.
+        and ``b/y.txt``. A file already inside the inbox, or there with equal bytes, is not copied. What
+        sidecars and folder defaults say of a file goes into its sidecar in the inbox: a folder's defaults
+        copied beside those of other folders would speak for files that they never lay above.
 
         Args:
             paths: Files and folders.
@@ -120,6 +176,7 @@ class Inbox:
 
         Raises:
             StorageError: An argument does not exist or cannot be read, the copy fails, the inbox is missing.
+            InvalidMetadata: What is written beside a file means nothing.
         """
         self._must_exist()  # made anew here, it would look as if all that it held had been deleted
         base = self._common_parent(paths)
@@ -128,17 +185,18 @@ class Inbox:
             for file in self._files(path, base, refused):
                 try:
                     sources[self._taken(file, base, collection)] = None
-                except StorageError as error:
+                except RagError as error:
                     if refused is None:
                         raise
                     refused[_source(file.absolute().relative_to(base))] = error
         return list(sources)
 
     def remove(self, collection: str, source: str) -> None:
-        """Remove a file; one that is gone already is no error."""
+        """Remove a file with its sidecars; one that is gone already is no error."""
         path = self.path(collection, source)
-        with storage_errors("remove", path):
-            path.unlink(missing_ok=True)
+        for gone in (path, *(path.with_name(path.name + suffix) for suffix in SUFFIXES)):
+            with storage_errors("remove", gone):
+                gone.unlink(missing_ok=True)
 
     def _must_exist(self) -> None:
         if not self.root.is_dir():
@@ -151,23 +209,6 @@ class Inbox:
             return top, _source(relative.relative_to(relative.parts[0]))
         return self.root_collection, _source(relative)
 
-    def _walk(self, folder: Path, unreadable: list[Path]) -> Iterator[Path]:
-        try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            _log.warning("cannot list %s: %s", folder, error)
-            unreadable.append(folder)
-            return
-        for entry in entries:
-            if is_ignored(entry.name) or entry.is_symlink():
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._walk(Path(entry.path), unreadable)
-            elif entry.is_file(follow_symlinks=False):
-                yield Path(entry.path)
-
     def _taken(self, file: Path, base: Path, collection: str) -> str:
         """Copy one file in, unless it is there, and return its source."""
         folder = self.folder(collection).resolve()
@@ -175,18 +216,23 @@ class Inbox:
         inside = resolved.is_relative_to(folder)
         source = _source(resolved.relative_to(folder) if inside else file.absolute().relative_to(base))
         target = self.path(collection, source)
-        if not inside and not _same_bytes(file, target):
-            copy_file(file, target)
+        if not inside:
+            given = read_notes(_notes_of(file.absolute(), base), root=base)
+            if given:
+                write_note(target.with_name(target.name + SUFFIXES[0]), given)
+            if not _same_bytes(file, target):
+                copy_file(file, target)
         return source
 
-    def _files(self, path: Path, base: Path, refused: dict[str, StorageError] | None) -> list[Path]:
+    @staticmethod
+    def _files(path: Path, base: Path, refused: dict[str, RagError] | None) -> list[Path]:
         if not path.exists():
             raise StorageError(f"{path} does not exist; check the path")
         if path.is_file():
-            return [path]
-        unreadable: list[Path] = []
-        files = list(self._walk(path, unreadable))
-        for folder in unreadable:
+            return [] if is_note(path.name) else [path]
+        walk = _Walk()
+        files = [file for file, _ in walk.files(path)]
+        for folder in walk.unreadable:
             error = StorageError(f"cannot list {folder}: check its permissions, or name the files to ingest")
             if refused is None:
                 raise error
@@ -198,17 +244,67 @@ class Inbox:
         parents = [path.absolute() if path.is_dir() else path.absolute().parent for path in paths]
         return Path(os.path.commonpath(parents)) if parents else Path.cwd()
 
-    @staticmethod
-    def _on_disk(folder: Path, parts: PurePosixPath) -> Path:
-        """Return the path whose spelling is asked for: the file system may spell it otherwise."""
-        path = folder
-        for part in parts.parts:
-            exact = path / part
-            if not exact.exists() and path.is_dir():
-                same = (name for name in os.listdir(path) if _spelling(name) == part)  # noqa: PTH208
-                exact = path / next(same, part)
-            path = exact
-        return path
+
+class _Walk:
+    """One walk through a folder: its files with their notes; what could not be read, and stray sidecars."""
+
+    def __init__(self) -> None:
+        self.unreadable: list[Path] = []
+        self.strays: list[Path] = []
+
+    def files(self, folder: Path, above: tuple[Note, ...] = ()) -> Iterator[tuple[Path, tuple[Note, ...]]]:
+        """Yield every file that is neither hidden, temporary, a link nor a note; ``above`` holds for all."""
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            _log.warning("cannot list %s: %s", folder, error)
+            self.unreadable.append(folder)
+            return
+        entries = [entry for entry in entries if not is_ignored(entry.name) and not entry.is_symlink()]
+        files = {_spelling(entry.name): entry for entry in entries if entry.is_file(follow_symlinks=False)}
+        notes = {name: note for name, entry in files.items() if is_note(name) and (note := _note(entry))}
+        default = notes.pop(FOLDER_DEFAULTS, None)
+        above = above if default is None else (*above, default)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from self.files(Path(entry.path), above)
+            elif entry.is_file(follow_symlinks=False) and not is_note(_spelling(entry.name)):
+                name = _spelling(entry.name)
+                own = [note for suffix in SUFFIXES if (note := notes.pop(name + suffix, None))]
+                yield Path(entry.path), (*above, *own)
+        self.strays += [note.path for note in notes.values()]
+
+
+def _note(entry: os.DirEntry[str]) -> Note | None:
+    try:
+        stat = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    return Note(Path(entry.path), stat.st_size, stat.st_mtime_ns)
+
+
+def _notes_of(file: Path, top: Path) -> list[Path]:
+    """Return the notes of a file that are there: defaults of the folders from ``top`` on, then its own."""
+    inner = file.parent.relative_to(top).parts
+    folders = [top.joinpath(*inner[:n]) for n in range(len(inner) + 1)]
+    names = [_spelling(file.name) + suffix for suffix in SUFFIXES]
+    own = [_on_disk(file.parent, PurePosixPath(name)) for name in names]
+    notes = (*(folder / FOLDER_DEFAULTS for folder in folders), *own)
+    return [path for path in notes if path.is_file() and not path.is_symlink()]
+
+
+def _on_disk(folder: Path, parts: PurePosixPath) -> Path:
+    """Return the path whose spelling is asked for: the file system may spell it otherwise."""
+    path = folder
+    for part in parts.parts:
+        exact = path / part
+        if not exact.exists() and path.is_dir():
+            same = (name for name in os.listdir(path) if _spelling(name) == part)  # noqa: PTH208
+            exact = path / next(same, part)
+        path = exact
+    return path
 
 
 def _source(relative: Path) -> str:

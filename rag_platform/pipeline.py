@@ -8,7 +8,7 @@ file is read, cut or embedded is decided in the stages' own packages; who runs t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,10 @@ from rag_platform.chunking.chunkers import chunk_document
 from rag_platform.embedding.embed import embed_chunks
 from rag_platform.entries import Entry
 from rag_platform.errors import ChunkTooLong, EncryptedFile, RagError, StorageError
+from rag_platform.metadata.described import described
+from rag_platform.metadata.sidecars import from_json, read_notes, to_json
 from rag_platform.parsing.pool import Job, parse_all
+from rag_platform.parsing.reading import ParseOptions
 from rag_platform.plan import (
     Plan,
     chunks_work,
@@ -28,6 +31,7 @@ from rag_platform.plan import (
     embeddings_work,
     live_documents,
     pages_work,
+    parse_options,
     plan,
     publish_recipe,
 )
@@ -83,10 +87,14 @@ class Published:
 def raw_documents(
     system: System, partitions: Sequence[str], *, progress: Progress | None = None
 ) -> StageReport:
-    """Copy the files of these partitions into the content-addressed store."""
+    """Copy the files of these partitions into the content-addressed store, and read what is said of them."""
 
     def make(entry: Entry) -> Work:
-        digest = system.raw.put(system.inbox.path(entry.collection, entry.source))
+        notes = system.inbox.notes(entry.collection, entry.source)
+        given = read_notes(notes, root=system.inbox.root)
+        digest = _copied_before(system, entry)
+        if digest is None:
+            digest = system.raw.put(system.inbox.path(entry.collection, entry.source))
         copy = system.raw.path(digest)
         row = {
             "document_id": entry.document_id,
@@ -95,6 +103,7 @@ def raw_documents(
             "content_sha256": digest,
             "n_bytes": copy.stat().st_size,
             "raw_path": copy.relative_to(system.home).as_posix(),
+            "metadata": to_json(given),
         }
         return Work(pa.Table.from_pylist([row], schema=tables.RAW_DOCUMENTS))
 
@@ -113,27 +122,24 @@ def pages(system: System, partitions: Sequence[str], *, progress: Progress | Non
                 fresh[entry.document_id] = entry
             else:
                 yield entry, Work(rows)
-        jobs = [
-            Job(key, system.raw.path(entry.content_sha256), entry.source, entry.collection)
-            for key, entry in fresh.items()
-        ]
-        limits = system.parse_limits
-        for key, result in parse_all(
-            jobs, system.parse_options, workers=system.settings.workers, limits=limits
-        ):
-            yield fresh[key], result if isinstance(result, RagError) else Work(_page_rows(result))
+        for options, some in _by_options(system, fresh).items():
+            limits, workers = system.parse_limits, system.settings.workers
+            for key, result in parse_all(some, options, workers=workers, limits=limits):
+                yield fresh[key], result if isinstance(result, RagError) else Work(_page_rows(result))
 
     stage = _stage(system, "pages", tables.PAGES, progress, after="raw_documents")
     return stage.run(partitions, lambda entry: pages_work(system, entry), make)
 
 
 def chunks(system: System, partitions: Sequence[str], *, progress: Progress | None = None) -> StageReport:
-    """Cut the pages of these partitions into chunks, the same for all embedding models."""
+    """Cut the pages of these partitions into chunks with their fields, the same for all embedding models."""
 
     def make(entry: Entry) -> Work:
         document = _document(entry, read_rows(system.tables, "pages", entry))
-        made = chunk_document(document, system.chunker, system.tokenizer, kinds=system.settings.kinds)
-        return Work(tables.chunks_table(made))
+        kinds = parse_options(system, entry).kinds
+        made = chunk_document(document, system.chunker, system.tokenizer, kinds=kinds)
+        given = from_json(read_rows(system.tables, "raw_documents", entry)["metadata"][0].as_py())
+        return Work(tables.chunks_table(described(document, made, given)))
 
     stage = _stage(system, "chunks", tables.CHUNKS, progress, after="pages")
     return stage.run(
@@ -250,7 +256,14 @@ def _stage(
 
 
 def _measure_raw(rows: pa.Table) -> Measures:
-    return {name: rows[name][0].as_py() for name in ("content_sha256", "n_bytes")}
+    given = from_json(rows["metadata"][0].as_py())
+    return {
+        "content_sha256": rows["content_sha256"][0].as_py(),
+        "n_bytes": rows["n_bytes"][0].as_py(),
+        "given": given.work,
+        "languages": given.languages,
+        "kinds": ",".join(given.kinds),
+    }
 
 
 def _measure_pages(rows: pa.Table) -> Measures:
@@ -274,6 +287,24 @@ _MEASURES = {"raw_documents": _measure_raw, "pages": _measure_pages, "chunks": _
 
 def _page_rows(document: Document) -> pa.Table:
     return tables.pages_table(document, json.dumps(dict(document.metadata), ensure_ascii=False))
+
+
+def _copied_before(system: System, entry: Entry) -> str | None:
+    """Return the digest of a document's bytes where only what is said of it has changed."""
+    record = entry.stages.get("raw_documents")
+    if record is None or record.failure is not None or not entry.content_sha256 or entry.claimed is None:
+        return None
+    is_same = record.fingerprint.split("+")[0] == entry.claimed.split("+")[0]
+    return entry.content_sha256 if is_same and system.raw.path(entry.content_sha256).exists() else None
+
+
+def _by_options(system: System, entries: Mapping[str, Entry]) -> dict[ParseOptions, list[Job]]:
+    """Return the files to parse by how they are read: owners may want other languages and kinds."""
+    jobs: dict[ParseOptions, list[Job]] = {}
+    for key, entry in entries.items():
+        job = Job(key, system.raw.path(entry.content_sha256), entry.source, entry.collection)
+        jobs.setdefault(parse_options(system, entry), []).append(job)
+    return jobs
 
 
 def _parsed_before(system: System, entry: Entry) -> pa.Table | None:

@@ -7,11 +7,13 @@ here, and no table is opened: the catalog knows the fingerprints of what was mad
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag_platform.chunking.chunkers import chunk_recipe
 from rag_platform.entries import Entry, StageRecord
+from rag_platform.metadata.described import RECIPE as FIELDS_RECIPE
+from rag_platform.parsing.reading import ParseOptions
 from rag_platform.protocols import Encoder
 from rag_platform.system import System
 from rag_platform.types import fingerprint
@@ -23,6 +25,7 @@ __all__ = [
     "embeddings_work",
     "live_documents",
     "pages_work",
+    "parse_options",
     "plan",
     "publish_recipe",
 ]
@@ -79,14 +82,23 @@ def embedding_table(model: str) -> str:
 def pages_work(system: System, entry: Entry) -> str:
     """Depend on bytes, suffix (it tells plain text from Markdown) and parser: a rename costs nothing."""
     suffix = Path(entry.source).suffix.lower()
-    return fingerprint("pages", entry.content_sha256, suffix, system.parse_options.recipe)
+    return fingerprint("pages", entry.content_sha256, suffix, parse_options(system, entry).recipe)
+
+
+def parse_options(system: System, entry: Entry) -> ParseOptions:
+    """Return how a document is read: as the settings say, unless its owner says otherwise."""
+    options = system.parse_options
+    return replace(
+        options, languages=entry.languages or options.languages, kinds=entry.kinds or options.kinds
+    )
 
 
 def chunks_work(system: System, entry: Entry) -> str:
-    """Depend on the document, its pages as they stand, how they are cut, and which kinds are kept."""
+    """Depend on the document, its pages as they stand, how they are cut, which kinds are kept, its fields."""
     pages = entry.stages.get("pages")
-    recipe = chunk_recipe(system.chunker, system.settings.kinds)
-    return fingerprint("chunks", entry.document_id, pages.fingerprint if pages else "", recipe)
+    recipe = chunk_recipe(system.chunker, parse_options(system, entry).kinds)
+    made = (recipe, FIELDS_RECIPE, entry.given)
+    return fingerprint("chunks", entry.document_id, pages.fingerprint if pages else "", *made)
 
 
 def embeddings_work(entry: Entry, encoder: Encoder) -> str:

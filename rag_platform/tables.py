@@ -48,6 +48,7 @@ RAW_DOCUMENTS = pa.schema(
         *_IDENTITY,
         _field("n_bytes", pa.int64(), "size of the file"),
         _field("raw_path", _STR, "content-addressed copy below RAG_HOME"),
+        _field("metadata", _STR, "JSON object: what sidecars and folder defaults say of it"),
     ]
 )
 

@@ -26,6 +26,7 @@ def rows(*names: str) -> pa.Table:
             "content_sha256": "0" * 64,
             "n_bytes": 1,
             "raw_path": "raw/00/" + "0" * 64,
+            "metadata": "{}",
         }
         for name in names
     ]

@@ -138,6 +138,7 @@ def _chunks(
     for ordinal, (span, kind, header) in enumerate(passages):
         text = document.text[span.start : span.end]
         overlap = max(0, ends[ordinal] - span.start)
+        sections = where.sections(span.start + overlap, span.end)
         yield Chunk(
             chunk_id=chunk_id(identity, sha256, recipe, span.start, span.end),
             document_id=identity,
@@ -156,6 +157,7 @@ def _chunks(
             language=detect_language(text),
             path=where.path(span.start + overlap, span.end),
             header=header,
+            fields={"section": sections} if sections else {},
         )
 
 

@@ -27,6 +27,7 @@ from rag_platform.chunking.legal import (
     subclause,
     subclause_after,
 )
+from rag_platform.text.dates import ascii_digits
 from rag_platform.types import Document, Region
 
 __all__ = ["Outline", "outline"]
@@ -58,11 +59,13 @@ class Outline:
         self._text = text
         self._starts = [division.start for division in divisions]
         self._paths: list[str] = []
+        self._sections: list[str] = []
         stack: list[Division] = []
         for division in divisions:
             cut = next((at for at, above in enumerate(stack) if _closes(division, above)), len(stack))
             stack = [*stack[:cut], division]
             self._paths.append(SEPARATOR.join(one.label for one in stack))
+            self._sections.append(next((_section(one) for one in stack if one.rank == CLAUSE), ""))
 
     def path(self, start: int, end: int) -> str:
         """Return the path of the passage ``[start, end)``: headings that begin it belong to it."""
@@ -76,6 +79,14 @@ class Outline:
             at, position = at + 1, max(position, following.end)
         return self._paths[at] if at >= 0 else ""
 
+    def sections(self, start: int, end: int) -> tuple[str, ...]:
+        """Return the numbers of the sections, articles or rules that ``[start, end)`` is part of."""
+        at = bisect_right(self._starts, start) - 1
+        after = bisect_left(self._starts, end, lo=at + 1)
+        begins_anew = at + 1 < after and not self._text[start : self._starts[at + 1]].strip()
+        touched = self._sections[at + 1 if begins_anew or at < 0 else at : after]
+        return tuple(dict.fromkeys(number for number in touched if number))
+
 
 def outline(document: Document) -> Outline:
     """Return the outline of a document."""
@@ -84,6 +95,11 @@ def outline(document: Document) -> Outline:
     kept = [line for at, line in enumerate(lines) if at not in in_contents]
     clauses = _clauses(kept)
     return Outline(document.text, list(_divisions(kept, clauses, _clause_word(document.text))))
+
+
+def _section(clause: Division) -> str:
+    """Return the number of a clause with ASCII digits: that of ``दफा ९क`` is ``9क``."""
+    return ascii_digits(clause.key.rpartition(" ")[2])
 
 
 def _closes(new: Division, above: Division) -> bool:

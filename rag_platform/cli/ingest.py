@@ -33,7 +33,7 @@ from rag_platform.cli.render import (
     refused_row,
     say,
 )
-from rag_platform.errors import StorageError
+from rag_platform.errors import RagError
 
 if TYPE_CHECKING:
     from rag_platform.stages import Outcome
@@ -57,6 +57,12 @@ def ingest(
     qdrant_api_key: QdrantKey = None,
     chunk_size: Annotated[int | None, typer.Option("--chunk-size", help="Tokens of a chunk.")] = None,
     kinds: Kinds = None,
+    meta: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--meta", metavar="NAME=VALUE", help="Said of these files, as publisher=...; repeatable."
+        ),
+    ] = None,
     password: Password = None,
     embedding: Embedding = None,
     env_file: EnvFile = None,
@@ -67,7 +73,9 @@ def ingest(
     Exit code 1 when a document failed or is of no supported format; all others are ingested.
     """
     from rag_platform import pipeline
+    from rag_platform.metadata.sidecars import changed
 
+    changed({}, meta or [])
     settings = open_settings(
         env_file,
         verbose,
@@ -81,8 +89,11 @@ def ingest(
     system = open_system(with_password(settings, password))
     name = collection or settings.collection_name
     system.catalog.create_collection(name)
-    refused: dict[str, StorageError] = {}
-    sources = [(name, source) for source in system.inbox.add(paths, name, refused=refused)]
+    refused: dict[str, RagError] = {}
+    added = system.inbox.add(paths, name, refused=refused)
+    if meta:
+        _note(system, name, added, meta, refused)
+    sources = [(name, source) for source in added if source not in refused]
     if not sources and not refused:
         say("nothing to ingest: no file below these paths (links, hidden and temporary ones are skipped)")
     if settings.pdf_passwords or password:
@@ -111,6 +122,21 @@ def delete(
     _finish(_materialize(system, name, [(name, source) for source in sources]), output)
 
 
+def _note(
+    system: System,
+    collection: str,
+    sources: Sequence[str],
+    changes: Sequence[str],
+    refused: dict[str, RagError],
+) -> None:
+    """Write what is said of these documents beside them; ``refused`` takes those whose sidecar is broken."""
+    for source in sources:
+        try:
+            system.inbox.note(collection, source, changes)
+        except RagError as error:
+            refused[source] = error
+
+
 def _materialize(
     system: System, collection: str, wanted: Sequence[tuple[str, str]], *, force: bool = False
 ) -> tuple[list[Row], Row]:
@@ -122,6 +148,8 @@ def _materialize(
 
     settings = system.settings
     listing = system.inbox.scan(system.catalog.collections())
+    for stray in listing.strays:
+        say(f"{stray.name} belongs to no document: name it after the whole file name, as ऐन.pdf.meta.toml")
     seen = system.catalog.observe(listing, now=time.time(), quiet_s=settings.quiet_s, complete=wanted)
     worked: set[str] = set()
     names = [resolve(name).name for name in settings.active_embedders]
