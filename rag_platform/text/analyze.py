@@ -33,11 +33,11 @@ RECIPE = (
 )
 """Version of everything that decides the terms; part of the recipe of every lexical index."""
 
-# Not \w, which excludes vowel signs and halant. A number ends where letters of a case ending begin
-# (२०८१को), but Latin letters stay (H2O, 5G). Thousands are grouped in the Indian or the Western way.
+# Not \w, which excludes vowel signs and halant. Numbers and Latin words end where letters of a case ending
+# begin (२०८१को, GDPको, 5Gको). Thousands are grouped in the Indian or the Western way.
 _TERM = regex.compile(
     r"(?P<grouped>(?<![\p{L}\p{N}])\d{1,3}(?:,\d{2,3})*,\d{3}(?![\p{Latin}\p{N}]|,\d))"
-    r"|\p{Nd}+(?=[\p{L}&&\p{Devanagari}])|[\p{L}\p{M}\p{N}]+",
+    r"|[\p{Latin}\p{Nd}]+(?=[\p{L}&&\p{Devanagari}])|[\p{L}\p{M}\p{N}]+",
     regex.V1,
 )
 _TWO_LETTERS = regex.compile(r"\p{L}.*\p{L}")

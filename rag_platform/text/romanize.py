@@ -52,7 +52,7 @@ BREATH_ADDED, BREATH_MISSED = 0.03, 0.01
 _WORD = regex.compile(
     r"[[\p{Devanagari}\p{Bengali}\p{Telugu}]&&[\p{L}\p{M}]][\p{L}\p{M}\u200c\u200d]*", regex.V1
 )
-_TOKEN = regex.compile(r"(?<![\p{N}\p{M}])\p{Latin}+(?:6(?!\p{N}))?")
+_TOKEN = regex.compile(r"(?<![\p{L}\p{M}\p{N}])\p{Latin}+6?(?![\p{Latin}\p{M}\p{N}])")
 _INDIC = {script.block for script in SCRIPTS.values() if script.block}
 _UNSPOKEN = {0x200C: None, 0x200D: None, 0x093C: None, 0x09BC: None}
 _VIRAMA, _ANUSVARA, _CHANDRABINDU, _VISARGA = "्", "ं", "ँ", "ः"
@@ -94,7 +94,7 @@ class TokenReading:
         token: As it was typed.
         word: Its reading; None where it stays as typed.
         candidates: The words it may mean, most alike first.
-        options: Weighted terms of each stem it is expanded to.
+        options: Weighted terms of each stem it is expanded to; of a token without candidates its own.
     """
 
     token: str
@@ -111,21 +111,24 @@ class Romanized:
         text: The best reading; tokens without one stand as typed.
         terms: Weighted terms for the lexical index: the question's own, and those its tokens may mean.
         tokens: What became of each Latin token.
+        others: Weighted terms of what is not in Latin letters: numbers, Devanagari.
     """
 
     text: str
     terms: Mapping[str, float]
     tokens: tuple[TokenReading, ...]
+    others: Mapping[str, float]
 
     def ideal(self, idf: Callable[[str], float]) -> float:
         """Return the lexical score of a chunk that holds, of each token, the best of its options.
 
-        The sum of all ``terms`` would be the score of a chunk that holds all options of a token at once.
+        The sum over all ``terms`` would be the score of a chunk that holds all options of a token at once.
         """
-        return sum(
-            max((sum(w * idf(term) for term, w in option.items()) for option in token.options), default=0.0)
-            for token in self.tokens
-        )
+
+        def score(terms: Mapping[str, float]) -> float:
+            return sum(weight * idf(term) for term, weight in terms.items())
+
+        return score(self.others) + sum(max(map(score, token.options)) for token in self.tokens)
 
 
 class WordVocabulary:
@@ -274,12 +277,24 @@ def reading(query: str, vocabulary: Vocabulary) -> Romanized:
         return tokens[-1].word or str(match[0])
 
     text = _TOKEN.sub(read, query)
-    # Not the pieces of the typed words: in a Nepali collection they meet Latin names at random.
-    terms: dict[str, float] = dict.fromkeys(analyze(query), 1.0)
-    for option in (option for token in tokens for option in token.options):
-        for term, weight in option.items():
-            terms[term] = max(terms.get(term, 0.0), weight)
-    return Romanized(text, terms, tuple(tokens))
+    others = weighted_terms(_TOKEN.sub(" ", query))
+    options = (option for token in tokens for option in (*token.options, _own(token.token)))
+    terms = dict(others)
+    for term, weight in (pair for option in options for pair in option.items()):
+        terms[term] = max(terms.get(term, 0.0), weight)
+    return Romanized(text, terms, tuple(tokens), others)
+
+
+def _own(token: str) -> dict[str, float]:
+    """Return what finds a token as it is typed: English words and names, where passages have them so.
+
+    Not their pieces: in a Nepali collection those meet foreign names at random.
+    """
+    return dict.fromkeys(analyze(token), _weight(token))
+
+
+def _weight(token: str) -> float:
+    return FUNCTION_WEIGHT if is_function_word(token.lower()) else 1.0
 
 
 def _read(token: str, vocabulary: Vocabulary) -> TokenReading:
@@ -293,8 +308,8 @@ def _read(token: str, vocabulary: Vocabulary) -> TokenReading:
         if _is_read(bare):
             candidates, ending = bare, _POSTPOSITIONS[glued[0]]
     word = candidates[0].word + ending if _is_read(candidates) else None
-    weight = FUNCTION_WEIGHT if is_function_word(token.lower()) else 1.0
-    return TokenReading(token, word, candidates, _options(candidates, weight))
+    options = _options(candidates, _weight(token)) or (_own(token),)
+    return TokenReading(token, word, candidates, options)
 
 
 def _is_read(candidates: Sequence[Candidate]) -> bool:

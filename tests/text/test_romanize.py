@@ -127,6 +127,10 @@ def test_english_names_numbers_and_devanagari_stay(vocabulary: WordVocabulary) -
     assert read.tokens[0].word is None
 
 
+def test_an_ending_in_devanagari_may_follow_a_token(vocabulary: WordVocabulary) -> None:
+    assert reading("nagariktaको fee", vocabulary).text == "नागरिकताको fee"
+
+
 def test_english_words_find_their_nepali_spelling(vocabulary: WordVocabulary) -> None:
     read = reading("company oxygen Washington action", vocabulary)
     assert [token.candidates[0].word for token in read.tokens] == ["कम्पनी", "अक्सिजन", "वाशिङ्टन", "एक्सन"]
@@ -161,7 +165,14 @@ def test_the_ideal_takes_the_best_option_of_each_token() -> None:
     assert best == pytest.approx(weighted_terms("कर"))
     assert sum(best.values()) > sum(other.values())
     assert read.ideal(lambda term: 2.0) == pytest.approx(2.0 * sum(best.values()))
-    assert reading("zzz", WordVocabulary({})).ideal(lambda term: 1.0) == 0.0
+
+
+def test_the_ideal_counts_words_without_candidates_numbers_and_devanagari() -> None:
+    read = reading("visa 2081 को", WordVocabulary({}))
+    assert read.others == pytest.approx({"2081": 1.0, **weighted_terms("को")})
+    assert read.ideal(lambda term: 2.0) == pytest.approx(2.0 * (1 + 1 + 1.3))
+    assert reading("kun", WordVocabulary({})).ideal(lambda term: 1.0) == pytest.approx(0.3)
+    assert reading("?", WordVocabulary({})).ideal(lambda term: 1.0) == 0.0
 
 
 def test_equal_spellings_are_ranked_by_frequency() -> None:
