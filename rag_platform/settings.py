@@ -115,12 +115,14 @@ class Settings(BaseSettings):
         "RAG_CALIBRATION", "auto", "auto: vectors are centred where the model has a calibration"
     )
     embedding_dim: int = _setting(
-        "EMBEDDING_DIM", 0, "vector size, of a model that offers several; 0: its own", ge=0
+        "RAG_EMBEDDING_DIM", 0, "vector size, of a model that offers several; 0: its own", ge=0
     )
     embedding_base_url: str = _setting(
-        "EMBEDDING_BASE_URL", "", "server of openai/MODEL or litellm/PROVIDER/MODEL; empty: the provider's"
+        "RAG_EMBEDDING_BASE_URL",
+        "",
+        "server of openai/MODEL or litellm/PROVIDER/MODEL; empty: the provider's",
     )
-    embedding_api_key: str = _secret("EMBEDDING_API_KEY", "key of that server")
+    embedding_api_key: str = _secret("RAG_EMBEDDING_API_KEY", "key of that server")
     backend: Literal["torch", "onnx", "openvino"] = _setting(
         "RAG_BACKEND", "torch", "what runs embedding models of the hub"
     )
@@ -139,9 +141,9 @@ class Settings(BaseSettings):
         "reranker, also cohere/MODEL, jina/MODEL or llm/PROVIDER/MODEL; empty: none",
     )
     reranker_base_url: str = _setting(
-        "RERANKER_BASE_URL", "", "server of a hosted reranker; empty: the provider's own"
+        "RAG_RERANKER_BASE_URL", "", "server of a hosted reranker; empty: the provider's own"
     )
-    reranker_api_key: str = _secret("RERANKER_API_KEY", "key of a hosted reranker")
+    reranker_api_key: str = _secret("RAG_RERANKER_API_KEY", "key of a hosted reranker")
 
     # Search
     top_k_retrieval: int = _setting("TOP_K_RETRIEVAL", 20, "candidates", ge=1, le=1000)
