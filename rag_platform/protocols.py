@@ -17,6 +17,7 @@ __all__ = [
     "Encoder",
     "FloatArray",
     "Index",
+    "Lexicon",
     "Manifest",
     "PointBatch",
     "PointLoader",
@@ -164,6 +165,23 @@ class StoredPoint:
     vector: FloatArray
 
 
+class Lexicon(Protocol):
+    """What a generation knows of its words."""
+
+    @property
+    def n_chunks(self) -> int:
+        """Return the number of chunks that are counted: all of the generation."""
+        ...
+
+    def frequency(self, term: str) -> int:
+        """Return the number of chunks with an analyzed term."""
+        ...
+
+    def candidates(self, key: str) -> Sequence[tuple[str, int]]:
+        """Return the words filed under a phonetic key, each with the number of chunks that hold it."""
+        ...
+
+
 class CollectionReader(Protocol):
     """One published generation, open for reading; immutable and safe to share between threads."""
 
@@ -182,11 +200,18 @@ class CollectionReader(Protocol):
         """
         ...
 
-    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
-        """Return chunks that share analyzed terms with ``query``, best first, never a score of 0.
+    @property
+    def lexicon(self) -> Lexicon:
+        """What this generation knows of its words."""
+        ...
+
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, where: Sequence[Condition] = ()
+    ) -> list[Scored]:
+        """Return the chunks with the best BM25 score, best first, never a score of 0.
 
         Args:
-            query: What is searched.
+            terms: Analyzed terms with their weights, of ``index.lexical.query_terms`` or expansions.
             limit: Number of chunks at most.
             where: Only chunks for which all of these hold. Term weights stay those of all chunks.
         """
@@ -194,6 +219,20 @@ class CollectionReader(Protocol):
 
     def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Return the stored chunks of these ids."""
+        ...
+
+    def of_document(
+        self, document_id: str, *, first: int = 0, last: int | None = None, where: Sequence[Condition] = ()
+    ) -> list[Chunk]:
+        """Return chunks of one document in order.
+
+        Args:
+            document_id: One of the manifest's documents; of another there are none.
+            first: The lowest ordinal.
+            last: The highest ordinal; None: up to the end.
+            where: Only chunks for which all of these hold: of a page (``page_first <= 7``,
+                ``page_last >= 7``), below a path.
+        """
         ...
 
     def count(self) -> int:

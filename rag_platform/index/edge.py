@@ -3,6 +3,7 @@
     <root>/<collection>/<model>/CURRENT                        the number of the published generation
     <root>/<collection>/<model>/generations/<n>/manifest.json
     <root>/<collection>/<model>/generations/<n>/shard/         the engine's files
+    <root>/<collection>/<model>/generations/<n>/lexicon/       term and word counts
     <root>/<collection>/<model>/generations/<n>.building/      not published yet; nobody reads it
     <root>/<collection>/<model>/generations/<n>.removed/       on its way out
     <root>/<collection>/<model>/writer.lock
@@ -20,6 +21,7 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from rag_platform.errors import DamagedFile, NotPublished, StorageError
@@ -31,6 +33,7 @@ from rag_platform.index.files import (
     sync_tree,
     writer_lock,
 )
+from rag_platform.index.lexicon import StoredLexicon, Tally, following
 from rag_platform.index.manifest import (
     Changes,
     Generation,
@@ -39,7 +42,14 @@ from rag_platform.index.manifest import (
     slug,
     verify,
 )
-from rag_platform.index.shard import SPARE_BYTES, ShardReader, ShardWriter, counts_on_disk
+from rag_platform.index.shard import (
+    SPARE_BYTES,
+    ShardReader,
+    ShardWriter,
+    chunks_on_disk,
+    counts_on_disk,
+    lexicon_folder,
+)
 from rag_platform.protocols import Manifest, PointLoader
 from rag_platform.storage import atomic, storage_errors, write_json
 
@@ -182,13 +192,14 @@ class EdgeIndex:
 
 
 def _fill(building: Path, base: Generation | None, manifest: Manifest, load: PointLoader) -> dict[str, int]:
-    """Write and verify the shard of the next generation and return its points a document."""
+    """Write and verify shard and lexicon of the next generation and return its points a document."""
     building.mkdir()
     changes = Changes.between(base, manifest.documents)
-    shard = _copied(base, changes, building / "shard") if base else None
-    if shard is None:
+    copied = _copied(base, changes, building / "shard") if base else None
+    if copied is None:
         changes = Changes.between(None, manifest.documents)
-        shard = ShardWriter.create(building / "shard", manifest.dim)
+        copied = ShardWriter.create(building / "shard", manifest.dim), StoredLexicon.of(Tally())
+    shard, lexicon = copied
     loaded: Counter[str] = Counter()
     try:
         for batch in loaded_batches(load, changes, manifest.dim, loaded):
@@ -199,11 +210,18 @@ def _fill(building: Path, base: Generation | None, manifest: Manifest, load: Poi
         raise
     counts = {**changes.kept, **loaded}
     verify(counts, counts_on_disk(shard.folder), str(shard.folder))
+    folder = lexicon_folder(shard.folder)
+    chunks = partial(chunks_on_disk, shard.folder)
+    following(lexicon, added=shard.added, removed=shard.removed, chunks=chunks).save(folder)
+    StoredLexicon.open(folder, sum(counts.values()))
     return counts
 
 
-def _copied(base: Generation, changes: Changes, target: Path) -> ShardWriter | None:
-    """Return a copy of the last generation without its outdated points, or None when it is damaged."""
+def _copied(base: Generation, changes: Changes, target: Path) -> tuple[ShardWriter, StoredLexicon] | None:
+    """Return a copy of the last generation without its outdated points, and its lexicon with them.
+
+    None when they are damaged.
+    """
     source = Path(base.manifest.address)
     if not source.is_dir():
         logger.warning("generation %s is gone, building from nothing", source)
@@ -211,6 +229,7 @@ def _copied(base: Generation, changes: Changes, target: Path) -> ShardWriter | N
     require_space(target.parent, allocated_bytes(source) + SPARE_BYTES)
     copy_tree(source, target)
     try:
+        lexicon = StoredLexicon.open(lexicon_folder(source), base.manifest.points)
         shard = ShardWriter.load(target)
         shard.delete(changes.delete)
         verify(changes.kept, shard.counts(), str(source))
@@ -218,7 +237,7 @@ def _copied(base: Generation, changes: Changes, target: Path) -> ShardWriter | N
         logger.warning("generation %s is damaged, building from nothing: %s", source, error)
         shutil.rmtree(target)
         return None
-    return shard
+    return shard, lexicon
 
 
 def _address(folder: Path, n: int) -> tuple[str, str]:

@@ -10,13 +10,15 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from rag_platform.errors import NotPublished
-from rag_platform.index.filters import check, holds
+from rag_platform.index.filters import check, holds, within_document
 from rag_platform.index.lexical import K1, B
+from rag_platform.index.lexicon import StoredLexicon, Tally
 from rag_platform.index.manifest import (
     Changes,
     Generation,
@@ -27,7 +29,7 @@ from rag_platform.index.manifest import (
     verify,
 )
 from rag_platform.protocols import FloatArray, Manifest, PointLoader, StoredPoint
-from rag_platform.text.analyze import terms, weighted_terms
+from rag_platform.text.analyze import terms as terms_of
 from rag_platform.types import Chunk, Condition, Scored
 
 __all__ = ["ExactIndex", "ExactReader"]
@@ -42,7 +44,7 @@ class ExactReader:
         self._ids = list(self._points)
         rows = [point.vector for point in self._points.values()]
         self._vectors = np.stack(rows) if rows else np.zeros((0, generation.manifest.dim), np.float32)
-        self._bm25 = _bm25([terms(point.chunk.indexed_text) for point in self._points.values()])
+        self._bm25 = _bm25([terms_of(point.chunk.indexed_text) for point in self._points.values()])
 
     @property
     def manifest(self) -> Manifest:
@@ -54,18 +56,34 @@ class ExactReader:
         check_vector(self.manifest, vector.shape)
         return self._best(self._vectors @ (vector / (np.linalg.norm(vector) or 1.0)), limit, where)
 
-    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
-        """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
-        weights = weighted_terms(query)
-        if not weights or self._bm25 is None:
+    @cached_property
+    def lexicon(self) -> StoredLexicon:
+        """What this generation knows of its words."""
+        return StoredLexicon.of(Tally(point.chunk for point in self._points.values()))
+
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, where: Sequence[Condition] = ()
+    ) -> list[Scored]:
+        """Return the chunks with the best BM25 score, best first, never a score of 0."""
+        if not terms or self._bm25 is None:
             return []
-        scores = np.sum([weight * self._bm25.get_scores([term]) for term, weight in weights.items()], axis=0)
+        scores = np.sum([weight * self._bm25.get_scores([term]) for term, weight in terms.items()], axis=0)
         best = self._best(scores, limit, where)
         return [scored for scored in best if scored.score > 0]
 
     def fetch(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Return the stored chunks of these ids."""
         return {key: self._points[key].chunk for key in chunk_ids if key in self._points}
+
+    def of_document(
+        self, document_id: str, *, first: int = 0, last: int | None = None, where: Sequence[Condition] = ()
+    ) -> list[Chunk]:
+        """Return chunks of one document in order."""
+        conditions = within_document(document_id, first, last, where)
+        check(conditions)
+        chunks = (point.chunk for point in self._points.values())
+        chosen = [chunk for chunk in chunks if all(holds(one, chunk) for one in conditions)]
+        return sorted(chosen, key=lambda chunk: chunk.ordinal)
 
     def count(self) -> int:
         """Return the number of points."""

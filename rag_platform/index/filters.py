@@ -24,6 +24,7 @@ __all__ = [
     "number_key",
     "number_keys",
     "tags",
+    "within_document",
 ]
 
 TAGS = "tags"
@@ -34,7 +35,8 @@ MOST_NUMBERS = 64
 
 _STORED = ("source", "document_id", "language", "kind")
 _LEVEL = " > "
-_RESERVED = (*_STORED, "path")
+_NUMBERS = ("ordinal", "page_first", "page_last")
+_RESERVED = (*_STORED, *_NUMBERS, "path")
 _BOUNDS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 """What compares numbers, with the name that the engines have for it."""
 _COMPARE: dict[str, Callable[[Value, Value], bool]] = {
@@ -72,7 +74,7 @@ def check(where: Sequence[Condition]) -> None:
 
 def holds(condition: Condition, chunk: Chunk) -> bool:
     """Tell whether a condition holds for a chunk: what the engines must agree with."""
-    if condition.field in _STORED:
+    if condition.field in _STORED + _NUMBERS:
         present: Sequence[Value] = (getattr(chunk, condition.field),)
     elif condition.field == "path":
         present = _paths(chunk)
@@ -112,7 +114,17 @@ def _number_names(chunk: Chunk) -> list[str]:
 
 def number_key(name: str) -> str | None:
     """Return the payload key of a field, None for a name that no key can hold."""
+    if name in _NUMBERS:
+        return name
     return None if '"' in name or "\\" in name else f'fields."{name}"'
+
+
+def within_document(
+    document_id: str, first: int, last: int | None, where: Sequence[Condition]
+) -> list[Condition]:
+    """Return the conditions of chunks from one ordinal to another of a document."""
+    conditions = [Condition("document_id", "=", (document_id,)), Condition("ordinal", ">=", (first,)), *where]
+    return conditions if last is None else [*conditions, Condition("ordinal", "<=", (last,))]
 
 
 def engine_filter(where: Sequence[Condition], engine: Any, bounds: Any) -> Any:  # noqa: ANN401
@@ -130,8 +142,8 @@ def engine_filter(where: Sequence[Condition], engine: Any, bounds: Any) -> Any: 
     must_not: list[Any] = []
     for one in where:
         if one.operator in _BOUNDS:
-            # The tag comes first: a name without any number is then no scan of all payloads.
-            must.append(_among(engine, TAGS, [_numbered(one.field)]))
+            if one.field not in _NUMBERS:  # then a name without any number is no scan of all payloads
+                must.append(_among(engine, TAGS, [_numbered(one.field)]))
             limits = bounds(**{_BOUNDS[one.operator]: one.values[0]})
             must.append(engine.FieldCondition(key=number_key(one.field), range=limits))
         else:
@@ -140,14 +152,16 @@ def engine_filter(where: Sequence[Condition], engine: Any, bounds: Any) -> Any: 
 
 
 def _equal(condition: Condition, engine: Any) -> Any:  # noqa: ANN401
-    if condition.field in _STORED:
-        words = [value for value in condition.values if isinstance(value, str)]
-        return _among(engine, condition.field, words)
+    if condition.field in _STORED + _NUMBERS:
+        kind = str if condition.field in _STORED else int
+        return _among(
+            engine, condition.field, [value for value in condition.values if isinstance(value, kind)]
+        )
     return _among(engine, TAGS, [_tag(condition.field, value) for value in condition.values])
 
 
-def _among(engine: Any, key: str, words: list[str]) -> Any:  # noqa: ANN401
-    return engine.FieldCondition(key=key, match=engine.MatchAny(any=words))
+def _among(engine: Any, key: str, values: Sequence[Value]) -> Any:  # noqa: ANN401
+    return engine.FieldCondition(key=key, match=engine.MatchAny(any=list(values)))
 
 
 def _tag(name: str, value: Value) -> str:

@@ -9,11 +9,13 @@ how a text becomes terms is not decided here.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rag_platform.protocols import Lexicon
 from rag_platform.text import analyze
 
 __all__ = [
@@ -23,7 +25,11 @@ __all__ = [
     "B",
     "TermWeights",
     "document_weights",
+    "ideal",
+    "inverse_document_frequency",
+    "query_terms",
     "query_weights",
+    "term_index",
     "weights_of",
 ]
 
@@ -58,27 +64,49 @@ def document_weights(text: str) -> TermWeights:
     return _sorted({index: tf / (tf + damping) for index, tf in counts.items()})
 
 
-def query_weights(text: str) -> TermWeights:
+def query_terms(text: str) -> dict[str, float]:
     """Return how much each term of a query counts."""
-    return weights_of(analyze.weighted_terms(text))
+    return analyze.weighted_terms(text)
+
+
+def query_weights(text: str) -> TermWeights:
+    """Return a query as the vector that is searched."""
+    return weights_of(query_terms(text))
 
 
 def weights_of(terms: Mapping[str, float]) -> TermWeights:
     """Return weighted terms as a query vector; terms that share a dimension count together."""
     weights: dict[int, float] = {}
     for term, weight in terms.items():
-        index = _term_index(term)
+        index = term_index(term)
         weights[index] = weights.get(index, 0.0) + weight
     return _sorted(weights)
 
 
+def inverse_document_frequency(n_chunks: int, frequency: int) -> float:
+    """Return what the engines multiply a term's weight by: ``ln(1 + (N - n + 0.5) / (n + 0.5))``, above 0."""
+    return math.log1p((n_chunks - frequency + 0.5) / (frequency + 0.5))
+
+
+def ideal(terms: Mapping[str, float], lexicon: Lexicon) -> float:
+    """Return what no chunk's BM25 score can reach: every term, so often that its weight is 1.
+
+    Terms that no chunk has count as well, so ``score / ideal`` is 0 to 1 and small where words are unknown;
+    0 without terms.
+    """
+    return sum(
+        weight * inverse_document_frequency(lexicon.n_chunks, lexicon.frequency(term))
+        for term, weight in terms.items()
+    )
+
+
 def _counts(terms: Iterable[str]) -> Counter[int]:
     """Count terms by index; two terms that share one count together."""
-    return Counter(map(_term_index, terms))
+    return Counter(map(term_index, terms))
 
 
 @lru_cache(maxsize=1 << 17)
-def _term_index(term: str) -> int:
+def term_index(term: str) -> int:
     """Return the term's sparse dimension: the same in every process and release, unlike ``hash``."""
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=4).digest(), "big")
 

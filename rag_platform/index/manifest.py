@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from rag_platform.errors import DamagedFile, DimensionMismatch, StorageError
-from rag_platform.index import lexical
+from rag_platform.index import lexical, lexicon
 from rag_platform.index.filters import TAGS, tags
 from rag_platform.protocols import Manifest, PointBatch, PointLoader
 from rag_platform.types import Chunk, fingerprint
@@ -46,8 +46,8 @@ _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 
 def own_recipe() -> str:
-    """Return what the index itself adds to a caller's recipe: analyzer, lexical weights, layout of points."""
-    return fingerprint(lexical.RECIPE, _LAYOUT)
+    """Return what the index itself adds to a caller's recipe: analyzer, weights, lexicon, points."""
+    return fingerprint(lexical.RECIPE, lexicon.RECIPE, _LAYOUT)
 
 
 def seen_recipe(stored: Mapping[str, Any]) -> str:

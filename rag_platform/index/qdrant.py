@@ -10,17 +10,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import logging
 import re
+import shutil
 import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_platform.errors import NotPublished, UpstreamError
+from rag_platform.errors import DamagedFile, NotPublished, UpstreamError
 from rag_platform.index.files import writer_lock
+from rag_platform.index.lexicon import StoredLexicon, Tally, following
 from rag_platform.index.manifest import (
     Changes,
     Generation,
@@ -35,6 +39,7 @@ from rag_platform.index.server import (
     ServerReader,
     ServerWriter,
     server_errors,
+    stored_chunks,
     stored_metadata,
     stored_size,
 )
@@ -45,6 +50,8 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
 __all__ = ["QdrantIndex", "alias_name", "connect"]
+
+logger = logging.getLogger(__name__)
 
 _KEPT_GENERATIONS = 2
 _LOOK_EVERY_S = 1.0
@@ -121,7 +128,12 @@ class QdrantIndex:
                 f"nothing is published for collection {collection!r} and model {model!r};"
                 " ingest documents first"
             )
-        return ServerReader(self._client, manifest, hnsw_ef=self._hnsw_ef)
+        return ServerReader(
+            self._client,
+            manifest,
+            hnsw_ef=self._hnsw_ef,
+            load_lexicon=lambda: self._lexicon(manifest),
+        )
 
     def publish(
         self,
@@ -158,12 +170,35 @@ class QdrantIndex:
             counts = _fill(writer, base, manifest, load)
             manifest = dataclasses.replace(manifest, points=sum(counts.values()))
             generation = Generation(manifest, counts)
+            before = self._lexicon(base.manifest) if base else StoredLexicon.of(Tally())
+            chunks = partial(stored_chunks, self._client, manifest.address)
+            lexicon = following(before, added=writer.added, removed=writer.removed, chunks=chunks)
+            lexicon.replace(self._lexicon_folder(manifest, build))
             write_json(self._manifest_path(manifest), generation.to_json() | {"build": build})
             self._switch(manifest.alias, manifest.address)
         except BaseException:
             writer.abandon()
             raise
         return manifest
+
+    def _lexicon(self, manifest: Manifest) -> StoredLexicon:
+        """Return the lexicon of a generation, counted here where another machine published it."""
+        build = stored_metadata(self._client, manifest.address).get("build", "")
+        folder = self._lexicon_folder(manifest, build)
+        try:
+            return StoredLexicon.open(folder, manifest.points)
+        except DamagedFile as error:
+            logger.warning("all chunks of %s are read to count their words: %s", manifest.address, error)
+        lexicon = StoredLexicon.of(Tally(stored_chunks(self._client, manifest.address)))
+        try:
+            lexicon.replace(folder)
+            _sweep_files(folder.parent, range(manifest.generation - 1, manifest.generation + 1))
+        except OSError as error:
+            logger.warning("they will be counted again, as %s cannot be written: %s", folder, error)
+        return lexicon
+
+    def _lexicon_folder(self, manifest: Manifest, build: str) -> Path:
+        return self._folder(manifest.collection, manifest.model) / f"{manifest.generation}.{build}.lexicon"
 
     def _published(self, collection: str, model: str) -> Generation | None:
         name = self._aliases().get(alias_name(collection, model))
@@ -222,9 +257,7 @@ class QdrantIndex:
         for n in numbers.keys() - set(kept):
             with server_errors(self._client, "remove", numbers[n]):
                 self._client.delete_collection(numbers[n])
-        for path in self._folder(collection, model).glob("*.json"):
-            if path.stem not in map(str, kept):
-                path.unlink()
+        _sweep_files(self._folder(collection, model), kept)
 
     @contextlib.contextmanager
     def _writer(self, collection: str, model: str) -> Iterator[None]:
@@ -241,6 +274,13 @@ def alias_name(collection: str, model: str) -> str:
     'nepali_docs__intfloat--multilingual-e5-small'
     """
     return f"{slug(collection)}__{slug(model)}"
+
+
+def _sweep_files(folder: Path, kept: Collection[int]) -> None:
+    """Remove manifests and lexicons of other generations."""
+    for path in (*folder.glob("*.json"), *folder.glob("*.lexicon")):
+        if path.name.partition(".")[0] not in map(str, kept):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _fill(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -17,16 +18,17 @@ import numpy as np
 
 from rag_platform.errors import NotPublished, RagError, UpstreamError
 from rag_platform.index import lexical
-from rag_platform.index.filters import KEYWORDS, MOST_NUMBERS, engine_filter, number_keys
+from rag_platform.index.filters import KEYWORDS, MOST_NUMBERS, engine_filter, number_keys, within_document
+from rag_platform.index.lexicon import StoredLexicon, Tally
 from rag_platform.index.manifest import BATCH_POINTS, DENSE, LEXICAL, check_vector, chunk_from, payload
 from rag_platform.protocols import FloatArray, Manifest, PointBatch, StoredPoint
 from rag_platform.types import Chunk, Condition, Scored
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.models import PointStruct, QueryResponse, Record
+    from qdrant_client.models import Filter, PointStruct, QueryResponse, Record
 
-__all__ = ["ServerReader", "ServerWriter", "server_errors", "stored_metadata", "stored_size"]
+__all__ = ["ServerReader", "ServerWriter", "server_errors", "stored_chunks", "stored_metadata", "stored_size"]
 
 logger = logging.getLogger(__name__)
 
@@ -89,12 +91,19 @@ def stored_size(client: QdrantClient, name: str) -> tuple[int, int]:
         return client.count(name, exact=True).count, vectors[DENSE].size
 
 
+def stored_chunks(client: QdrantClient, name: str) -> Iterator[Chunk]:
+    """Yield every chunk of a collection, ordered by id."""
+    for records in _scroll(client, name, BATCH_POINTS):
+        yield from (chunk_from(one.payload or {}) for one in records)
+
+
 class ServerWriter:
     """The one writer of a server collection that no alias names yet."""
 
     def __init__(self, client: QdrantClient, name: str, dim: int) -> None:
         self._client, self.name = client, name
         self._batch = max(1, min(BATCH_POINTS, _REQUEST_FLOATS // dim))
+        self.added, self.removed = Tally(), Tally()
         self._indexed: set[str] = set()
 
     @classmethod
@@ -123,6 +132,9 @@ class ServerWriter:
 
         for records in _scroll(self._client, source, self._batch, with_vectors=True):
             kept = [one for one in records if (one.payload or {})["document_id"] in document_ids]
+            for record in records:
+                if (record.payload or {})["document_id"] not in document_ids:
+                    self.removed.add(chunk_from(record.payload or {}))
             points = [
                 models.PointStruct(id=one.id, vector=one.vector, payload=one.payload)  # type: ignore[arg-type]
                 for one in kept
@@ -137,6 +149,7 @@ class ServerWriter:
         points = []
         for chunk, vector in zip(batch.chunks, batch.vectors, strict=True):
             weights = lexical.document_weights(chunk.indexed_text)
+            self.added.add(chunk, weights)
             sparse = models.SparseVector(indices=weights.indices, values=weights.values)
             vectors = {DENSE: vector.tolist(), LEXICAL: sparse}
             points.append(models.PointStruct(id=chunk.chunk_id, vector=vectors, payload=payload(chunk)))
@@ -182,13 +195,30 @@ class ServerReader:
     It works until the second publish after it was opened removes the collection; then ``NotPublished``.
     """
 
-    def __init__(self, client: QdrantClient, manifest: Manifest, *, hnsw_ef: int) -> None:
+    def __init__(
+        self,
+        client: QdrantClient,
+        manifest: Manifest,
+        *,
+        hnsw_ef: int,
+        load_lexicon: Callable[[], StoredLexicon],
+    ) -> None:
         self._client, self._manifest, self._hnsw_ef = client, manifest, hnsw_ef
+        self._load_lexicon, self._lock = load_lexicon, threading.Lock()
+        self._lexicon: StoredLexicon | None = None
 
     @property
     def manifest(self) -> Manifest:
         """What this generation holds."""
         return self._manifest
+
+    @property
+    def lexicon(self) -> StoredLexicon:
+        """What this generation knows of its words, loaded when first asked for."""
+        with self._lock:
+            if self._lexicon is None:
+                self._lexicon = self._load_lexicon()
+            return self._lexicon
 
     def dense(self, vector: FloatArray, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
         """Return the nearest chunks by cosine, best first."""
@@ -210,11 +240,13 @@ class ServerReader:
             )
         return _scored(found)
 
-    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
-        """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, where: Sequence[Condition] = ()
+    ) -> list[Scored]:
+        """Return the chunks with the best BM25 score, best first, never a score of 0."""
         from qdrant_client import models
 
-        weights = lexical.query_weights(query)
+        weights = lexical.weights_of(terms)
         if not weights.indices:
             return []
         sparse = models.SparseVector(indices=weights.indices, values=weights.values)
@@ -234,6 +266,17 @@ class ServerReader:
         with server_errors(self._client, "read", self._manifest.address):
             records = self._client.retrieve(self._manifest.address, list(chunk_ids), with_payload=True)
         return {str(one.id): chunk_from(one.payload or {}) for one in records}
+
+    def of_document(
+        self, document_id: str, *, first: int = 0, last: int | None = None, where: Sequence[Condition] = ()
+    ) -> list[Chunk]:
+        """Return chunks of one document in order."""
+        from qdrant_client import models
+
+        chosen = engine_filter(within_document(document_id, first, last, where), models, models.Range)
+        pages = _scroll(self._client, self._manifest.address, BATCH_POINTS, chosen=chosen)
+        chunks = [chunk_from(one.payload or {}) for records in pages for one in records]
+        return sorted(chunks, key=lambda chunk: chunk.ordinal)
 
     def count(self) -> int:
         """Return the number of points really stored."""
@@ -258,6 +301,7 @@ def _scroll(
     name: str,
     limit: int,
     *,
+    chosen: Filter | None = None,
     with_vectors: bool = False,
     fields: list[str] | None = None,
 ) -> Iterator[Sequence[Record]]:
@@ -266,7 +310,12 @@ def _scroll(
     while True:
         with server_errors(client, "read", name):
             records, offset = client.scroll(
-                name, limit=limit, offset=offset, with_payload=fields or True, with_vectors=with_vectors
+                name,
+                limit=limit,
+                offset=offset,
+                scroll_filter=chosen,
+                with_payload=fields or True,
+                with_vectors=with_vectors,
             )
         yield records
         if offset is None:

@@ -7,7 +7,7 @@ Which folder is published is decided in ``edge``.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,15 +16,16 @@ import numpy as np
 from rag_platform.errors import StorageError
 from rag_platform.index import lexical
 from rag_platform.index.files import allocated_bytes, require_space
-from rag_platform.index.filters import KEYWORDS, MOST_NUMBERS, engine_filter, number_keys
+from rag_platform.index.filters import KEYWORDS, MOST_NUMBERS, engine_filter, number_keys, within_document
+from rag_platform.index.lexicon import StoredLexicon, Tally
 from rag_platform.index.manifest import DENSE, LEXICAL, check_vector, chunk_from, payload
 from rag_platform.protocols import FloatArray, Manifest, PointBatch, StoredPoint
 from rag_platform.types import Chunk, Condition, Scored
 
 if TYPE_CHECKING:
-    from qdrant_edge import EdgeConfig, EdgeShard, QueryRequest
+    from qdrant_edge import EdgeConfig, EdgeShard, Filter, QueryRequest, Record
 
-__all__ = ["SPARE_BYTES", "ShardReader", "ShardWriter", "counts_on_disk"]
+__all__ = ["SPARE_BYTES", "ShardReader", "ShardWriter", "chunks_on_disk", "counts_on_disk", "lexicon_folder"]
 
 EXACT_BELOW_KB = 20_000
 """Segments smaller than this are scanned exactly and get no graph: 13,000 vectors of size 384 in 0.6 ms."""
@@ -72,6 +73,7 @@ class ShardWriter:
 
     def __init__(self, folder: Path, shard: EdgeShard) -> None:
         self.folder, self._shard = folder, shard
+        self.added, self.removed = Tally(), Tally()
         self._indexed: set[str] = set()
 
     @classmethod
@@ -99,13 +101,13 @@ class ShardWriter:
         """Remove every point of these documents."""
         import qdrant_edge as engine
 
-        with _engine_errors("delete points in", self.folder):
-            for start in range(0, len(document_ids), _DELETE_DOCUMENTS):
-                some = engine.MatchAny(list(document_ids[start : start + _DELETE_DOCUMENTS]))
-                condition = engine.FieldCondition("document_id", match=some)
-                self._shard.update(
-                    engine.UpdateOperation.delete_points_by_filter(engine.Filter(must=[condition]))
-                )
+        for start in range(0, len(document_ids), _DELETE_DOCUMENTS):
+            some = Condition("document_id", "=", tuple(document_ids[start : start + _DELETE_DOCUMENTS]))
+            chosen = engine_filter([some], engine, engine.RangeFloat)
+            for record in _scroll(self._shard, self.folder, chosen):
+                self.removed.add(chunk_from(record.payload or {}))
+            with _engine_errors("delete points in", self.folder):
+                self._shard.update(engine.UpdateOperation.delete_points_by_filter(chosen))
 
     def upsert(self, batch: PointBatch) -> None:
         """Write points; one with the same id is replaced."""
@@ -114,6 +116,7 @@ class ShardWriter:
         points, n_bytes = [], batch.vectors.nbytes
         for chunk, vector in zip(batch.chunks, batch.vectors, strict=True):
             weights = lexical.document_weights(chunk.indexed_text)
+            self.added.add(chunk, weights)
             n_bytes += 2_000 + len(chunk.text.encode()) + 8 * len(weights.indices)
             sparse = engine.SparseVector(weights.indices, weights.values)
             points.append(
@@ -167,11 +170,17 @@ class ShardReader:
             raise StorageError(
                 f"{folder} holds {n} points, its manifest says {manifest.points}; publish again (reindex)"
             )
+        self._lexicon = StoredLexicon.open(lexicon_folder(folder), manifest.points)
 
     @property
     def manifest(self) -> Manifest:
         """What this generation holds."""
         return self._manifest
+
+    @property
+    def lexicon(self) -> StoredLexicon:
+        """What this generation knows of its words."""
+        return self._lexicon
 
     def dense(self, vector: FloatArray, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
         """Return the nearest chunks by cosine, best first."""
@@ -189,11 +198,13 @@ class ShardReader:
             )
         )
 
-    def lexical(self, query: str, *, limit: int, where: Sequence[Condition] = ()) -> list[Scored]:
-        """Return chunks that share analyzed terms with ``query``, best first, never a score of 0."""
+    def lexical(
+        self, terms: Mapping[str, float], *, limit: int, where: Sequence[Condition] = ()
+    ) -> list[Scored]:
+        """Return the chunks with the best BM25 score, best first, never a score of 0."""
         import qdrant_edge as engine
 
-        weights = lexical.query_weights(query)
+        weights = lexical.weights_of(terms)
         if not weights.indices:
             return []
         sparse = engine.SparseVector(weights.indices, weights.values)
@@ -209,6 +220,16 @@ class ShardReader:
             records = self._shard.retrieve(list(chunk_ids), with_payload=True, with_vector=False)
         return {str(record.id): chunk_from(record.payload or {}) for record in records}
 
+    def of_document(
+        self, document_id: str, *, first: int = 0, last: int | None = None, where: Sequence[Condition] = ()
+    ) -> list[Chunk]:
+        """Return chunks of one document in order."""
+        import qdrant_edge as engine
+
+        chosen = engine_filter(within_document(document_id, first, last, where), engine, engine.RangeFloat)
+        records = _scroll(self._shard, self._folder, chosen)
+        return sorted((chunk_from(one.payload or {}) for one in records), key=lambda chunk: chunk.ordinal)
+
     def count(self) -> int:
         """Return the number of points really stored."""
         import qdrant_edge as engine
@@ -218,27 +239,39 @@ class ShardReader:
 
     def points(self) -> Iterator[StoredPoint]:
         """Yield every point, ordered by chunk id."""
-        import qdrant_edge as engine
-
-        offset: Any = None
-        while True:
-            request = engine.ScrollRequest(
-                offset=offset, limit=_SCROLL_POINTS, with_payload=True, with_vector=True
-            )
-            with _engine_errors("read", self._folder):
-                records, offset = self._shard.scroll(request)
-            for record in records:
-                vectors: Any = record.vector
-                vector = np.asarray(vectors[DENSE], dtype=np.float32)
-                yield StoredPoint(chunk_from(record.payload or {}), vector)
-            if offset is None:
-                return
+        for record in _scroll(self._shard, self._folder, with_vector=True):
+            vectors: Any = record.vector
+            vector = np.asarray(vectors[DENSE], dtype=np.float32)
+            yield StoredPoint(chunk_from(record.payload or {}), vector)
 
     def _query(self, request: QueryRequest) -> list[Scored]:
         with _engine_errors("search", self._folder):
             found = self._shard.query(request)
         scored = [Scored(str(point.id), float(point.score)) for point in found]
         return sorted(scored, key=lambda one: (-one.score, one.chunk_id))
+
+
+def lexicon_folder(folder: Path) -> Path:
+    """Return where the lexicon of a shard is."""
+    return folder.with_name("lexicon")
+
+
+def _scroll(
+    shard: EdgeShard, folder: Path, chosen: Filter | None = None, *, with_vector: bool = False
+) -> Iterator[Record]:
+    """Yield points with their payload, ordered by id."""
+    import qdrant_edge as engine
+
+    offset: Any = None
+    while True:
+        request = engine.ScrollRequest(
+            offset=offset, limit=_SCROLL_POINTS, filter=chosen, with_payload=True, with_vector=with_vector
+        )
+        with _engine_errors("read", folder):
+            records, offset = shard.scroll(request)
+        yield from records
+        if offset is None:
+            return
 
 
 def _load(folder: Path) -> EdgeShard:
@@ -255,6 +288,14 @@ def counts_on_disk(folder: Path) -> dict[str, int]:
     with _engine_errors("close", folder):
         shard.close()
     return counts
+
+
+def chunks_on_disk(folder: Path) -> Iterator[Chunk]:
+    """Open a finished shard as a reader would, and yield its chunks, ordered by id."""
+    shard = _load(folder)
+    yield from (chunk_from(one.payload or {}) for one in _scroll(shard, folder))
+    with _engine_errors("close", folder):
+        shard.close()
 
 
 def _counts(shard: EdgeShard, folder: Path) -> dict[str, int]:

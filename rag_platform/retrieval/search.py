@@ -14,6 +14,7 @@ from typing import get_args
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.embed import embed_texts
 from rag_platform.errors import CallerError, NotPublished, UnknownName
+from rag_platform.index.lexical import query_terms
 from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index
 from rag_platform.retrieval.fusion import weighted_rrf
 from rag_platform.text.normalize import stored_text
@@ -200,7 +201,7 @@ class _Request:
         dense = [] if vector is None else reader.dense(vector, limit=self.candidates, where=where)
         lexical = []
         if self.mode != "dense":
-            lexical = reader.lexical(self.text, limit=self.candidates, where=where)
+            lexical = reader.lexical(query_terms(self.text), limit=self.candidates, where=where)
         ranked = weighted_rrf([dense, lexical], self.weights) if self.mode == "hybrid" else dense or lexical
         best = ranked[: self.k]
         chunks = reader.fetch([one.chunk_id for one in best])

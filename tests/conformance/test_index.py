@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ from rag_platform.errors import CallerError, DimensionMismatch, NotPublished, St
 from rag_platform.index import lexical, shard
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.index.exact import ExactIndex
+from rag_platform.index.lexical import query_terms
 from rag_platform.index.qdrant import QdrantIndex
 from rag_platform.protocols import Index, PointBatch
+from rag_platform.text.romanize import phonetic_key
 from rag_platform.types import Condition, Scored, document_id
 
 MAKERS: dict[str, Callable[[Path], Index]] = {
@@ -109,7 +112,7 @@ def test_deleted_and_renamed_documents(index: Index, corpus: Corpus) -> None:
         "विद्यालय/भर्ना.md",
         "ऐन/संविधान.pdf",
     }
-    assert reader.lexical("soap hands", limit=10) == []
+    assert reader.lexical(query_terms("soap hands"), limit=10) == []
 
 
 def test_an_empty_collection_is_published_and_emptied(index: Index, corpus: Corpus) -> None:
@@ -118,7 +121,7 @@ def test_an_empty_collection_is_published_and_emptied(index: Index, corpus: Corp
     assert empty.count() == 0
     assert list(empty.points()) == []
     assert empty.dense(np.ones(DIM, np.float32), limit=5) == []
-    assert empty.lexical("संविधान", limit=5) == []
+    assert empty.lexical(query_terms("संविधान"), limit=5) == []
     assert empty.fetch(["00000000-0000-0000-0000-000000000000"]) == {}
 
     assert corpus.publish(index).points == 8
@@ -132,8 +135,8 @@ def test_chunks_without_a_term_are_stored(index: Index) -> None:
     corpus.publish(index)
     reader = index.open(COLLECTION, MODEL)
     assert {point.chunk.chunk_id: point.chunk for point in reader.points()} == corpus.expected
-    assert reader.lexical("संविधान", limit=5) == []
-    assert reader.lexical("—!?", limit=5) == []
+    assert reader.lexical(query_terms("संविधान"), limit=5) == []
+    assert reader.lexical(query_terms("—!?"), limit=5) == []
     assert len(reader.dense(np.ones(DIM, np.float32), limit=5)) == 2
 
 
@@ -182,8 +185,8 @@ def test_an_open_reader_keeps_its_generation(index: Index, corpus: Corpus) -> No
     corpus.publish(index)
     assert stored(reader) == before
     assert reader.count() == reader.manifest.points == 8
-    assert len(reader.lexical("soap", limit=5)) == 1
-    assert index.open(COLLECTION, MODEL).lexical("soap", limit=5) == []
+    assert len(reader.lexical(query_terms("soap"), limit=5)) == 1
+    assert index.open(COLLECTION, MODEL).lexical(query_terms("soap"), limit=5) == []
 
 
 def test_collections_and_models_are_apart(index: Index, corpus: Corpus) -> None:
@@ -216,11 +219,11 @@ def test_limits(index: Index, corpus: Corpus) -> None:
     everything = reader.dense(query, limit=100)
     assert len({scored.chunk_id for scored in everything}) == 8
     assert [scored.score for scored in everything] == sorted((s.score for s in everything), reverse=True)
-    assert len(reader.lexical("संविधान कर soap", limit=2)) == 2
-    found = reader.lexical("संविधान कर soap", limit=100)
+    assert len(reader.lexical(query_terms("संविधान कर soap"), limit=2)) == 2
+    found = reader.lexical(query_terms("संविधान कर soap"), limit=100)
     assert len(found) == 4
     assert all(scored.score > 0 for scored in found)
-    assert reader.lexical("अनुपस्थितशब्द", limit=100) == []
+    assert reader.lexical(query_terms("अनुपस्थितशब्द"), limit=100) == []
 
 
 def test_other_sizes_are_refused(index: Index, corpus: Corpus) -> None:
@@ -283,7 +286,7 @@ def test_a_document_nobody_asked_for_is_a_fault(index: Index, corpus: Corpus) ->
 
 @pytest.mark.parametrize("engine", ["edge", "qdrant"])
 def test_search_equals_the_exact_one(engine: str, tmp_path: Path) -> None:
-    # Twenty documents of exactly the constant average length: then all BM25 forms agree. A word of at most four
+    # Twenty documents of exactly the constant average length: then all BM25 forms agree. A word of up to four
     # letters is two terms, itself and its one piece.
     n_words = int(lexical.AVERAGE_LENGTH) // 2
     rng = np.random.default_rng(7)
@@ -300,7 +303,7 @@ def test_search_equals_the_exact_one(engine: str, tmp_path: Path) -> None:
         query = vector_of(f"00000000-0000-0000-0000-00000000001{n}")
         _assert_same(reader.dense(query, limit=20), oracle.dense(query, limit=20))
         text = " ".join(rng.choice(words, 3))
-        _assert_same(reader.lexical(text, limit=20), oracle.lexical(text, limit=20))
+        _assert_same(reader.lexical(query_terms(text), limit=20), oracle.lexical(query_terms(text), limit=20))
 
 
 def _assert_same(found: list[Scored], expected: list[Scored]) -> None:
@@ -308,6 +311,68 @@ def _assert_same(found: list[Scored], expected: list[Scored]) -> None:
     assert {one.chunk_id for one in found} == scores.keys()
     assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)
     assert [scores[one.chunk_id] for one in found] == pytest.approx([one.score for one in found], abs=1e-5)
+
+
+def test_the_lexicon_counts_what_is_published(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    lexicon = index.open(COLLECTION, MODEL).lexicon
+    assert lexicon.n_chunks == 8
+    assert [lexicon.frequency(term) for term in ("संबिधान", "कर", "soap", "अनुपस्थित")] == [2, 1, 1, 0]
+    assert lexicon.candidates(phonetic_key("sambidhan")) == [("संविधान", 2), ("संविधानले", 1)][:1]
+    assert lexicon.candidates(phonetic_key("xyzzy")) == []
+    corpus.put("कर.txt", ["कर र संविधान", "कर"])
+    corpus.remove("health.txt")
+    corpus.publish(index)
+    lexicon = index.open(COLLECTION, MODEL).lexicon
+    assert lexicon.n_chunks == 5
+    assert [lexicon.frequency(term) for term in ("संबिधान", "कर", "soap")] == [3, 2, 0]
+    assert lexicon.candidates(phonetic_key("sambidhan")) == [("संविधान", 3)]
+    assert lexicon.candidates(phonetic_key("dhila")) == []
+
+
+def test_no_score_reaches_the_ideal_and_the_engines_share_its_weights(index: Index, corpus: Corpus) -> None:
+    corpus.put("छोटो.txt", ["कर " * 2_000])
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    terms = {"कर": 2.0, "soap": 0.5, "अनुपस्थित": 1.0}
+    n, absent = 9, math.log(1 + 9.5 / 0.5)
+    kar, soap = math.log(1 + (n - 2 + 0.5) / 2.5), math.log(1 + (n - 1 + 0.5) / 1.5)
+    assert lexical.ideal(terms, reader.lexicon) == pytest.approx(2 * kar + 0.5 * soap + absent)
+    assert lexical.ideal({}, reader.lexicon) == 0
+    best, second = reader.lexical(terms, limit=2)
+    assert corpus.expected[best.chunk_id].source == "छोटो.txt"
+    assert 0 < second.score < best.score < 2 * kar
+    if isinstance(index, ExactIndex):  # which has another average length
+        return
+    weights = dict(zip(*dataclasses.astuple(lexical.document_weights("कर " * 2_000)), strict=True))
+    assert best.score == pytest.approx(2 * kar * weights[lexical.term_index("कर")], rel=1e-5)
+
+
+def test_weights_of_terms_count(index: Index, corpus: Corpus) -> None:
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    both = reader.lexical({"soap": 1.0, "boil": 0.1}, limit=5)
+    assert [corpus.expected[one.chunk_id].ordinal for one in both] == [1, 0]
+    one, tenth = reader.lexical({"soap": 1.0}, limit=5), reader.lexical({"soap": 0.1}, limit=5)
+    assert one[0].score == pytest.approx(10 * tenth[0].score, rel=1e-5)
+    assert reader.lexical({}, limit=5) == []
+    assert reader.lexical({"soap": 0.0}, limit=5) == []
+
+
+def test_neighbours(index: Index) -> None:
+    corpus = Corpus({"अर्को.txt": ["छिमेकी होइन"]})
+    corpus.put("ऐन.pdf", [f"दफा {n}" for n in range(12)])
+    key = document_id(COLLECTION, "ऐन.pdf")
+    corpus.chunks[key][4:6] = [dataclasses.replace(one, path="भाग १") for one in corpus.chunks[key][4:6]]
+    corpus.publish(index)
+    reader = index.open(COLLECTION, MODEL)
+    assert reader.of_document(key) == corpus.chunks[key]
+    assert reader.of_document(key, first=9) == corpus.chunks[key][9:]
+    assert reader.of_document(key, first=2, last=4) == corpus.chunks[key][2:5]
+    assert reader.of_document(key, where=[Condition("path", "=", ("भाग १",))]) == corpus.chunks[key][4:6]
+    page = [Condition("page_first", "<=", (7,)), Condition("page_last", ">=", (7,))]
+    assert reader.of_document(key, where=page) == corpus.chunks[key][6:7]
+    assert reader.of_document(document_id(COLLECTION, "नभएको.txt")) == []
 
 
 TABLES = {
@@ -327,6 +392,9 @@ CONDITIONS: list[tuple[list[Any], set[str]]] = [
     (["source", "=", "ऐन"], set()),
     (["document_id", "=", document_id(COLLECTION, "नियम.txt")], {"नियम"}),
     (["language", "!=", "ne"], {"notice"}),
+    (["page_first", "=", 2], {"ऐन दफा"}),
+    (["ordinal", ">=", 1], {"ऐन दफा"}),
+    (["page_last", "=", "2"], set()),
     (["path", "=", "भाग १"], {"ऐन", "ऐन दफा"}),
     (["path", "=", "भाग १ > दफा २"], {"ऐन दफा"}),
     (["path", "=", "दफा २"], set()),
@@ -386,7 +454,7 @@ def test_conditions_hold_before_ranking(index: Index, known: Corpus) -> None:
             nearest = reader.dense(vector_of(key), limit=1, where=where)
             assert len(nearest) == min(1, len(wanted)), where
             assert not wanted or nearest[0].chunk_id in wanted, where
-        found = reader.lexical("ऐन नियम notice तालिका मिश्रित", limit=9, where=where)
+        found = reader.lexical(query_terms("ऐन नियम notice तालिका मिश्रित"), limit=9, where=where)
         assert {scored.chunk_id for scored in found} == wanted, where
 
 
@@ -398,7 +466,7 @@ def test_all_conditions_hold_together(index: Index, known: Corpus) -> None:
         Condition("year", ">=", (2051,)),
         Condition("path", "!=", ("भाग १ > दफा २",)),
     ]
-    found = reader.lexical("ऐन नियम notice", limit=9, where=where)
+    found = reader.lexical(query_terms("ऐन नियम notice"), limit=9, where=where)
     assert [known.expected[one.chunk_id].text for one in found] == ["ऐन"]
 
 
@@ -416,7 +484,7 @@ def test_conditions_that_mean_nothing_are_refused(index: Index, condition: Condi
     Corpus(TEXTS).publish(index)
     reader = index.open(COLLECTION, MODEL)
     with pytest.raises(CallerError, match=message):
-        reader.lexical("कर", limit=1, where=[condition])
+        reader.lexical(query_terms("कर"), limit=1, where=[condition])
     with pytest.raises(CallerError, match=message):
         reader.dense(np.ones(DIM, np.float32), limit=1, where=[condition])
 
@@ -431,13 +499,13 @@ def test_the_embedded_engine_indexes_numbers_up_to_a_limit(
         corpus.publish(index)
     reader = index.open(COLLECTION, MODEL)
     for n in range(4):
-        found = reader.lexical("वडा", limit=9, where=[Condition(f"number{n}", ">=", (n,))])
+        found = reader.lexical(query_terms("वडा"), limit=9, where=[Condition(f"number{n}", ">=", (n,))])
         assert [corpus.expected[one.chunk_id].text for one in found] == [f"वडा {n}"]
 
 
 def test_a_chunk_is_found_by_the_header_of_its_table(index: Index) -> None:
     corpus = Corpus(TABLES)
     corpus.publish(index)
-    found = index.open(COLLECTION, MODEL).lexical("सेवा", limit=4)
+    found = index.open(COLLECTION, MODEL).lexical(query_terms("सेवा"), limit=4)
     texts = {corpus.expected[scored.chunk_id].text for scored in found}
     assert texts == set(TABLES["शुल्क.docx"])

@@ -20,6 +20,9 @@ from rag_platform.errors import Busy, StorageError
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.index.exact import ExactIndex
 from rag_platform.index.files import writer_lock
+from rag_platform.index.lexical import query_terms
+from rag_platform.index.lexicon import StoredLexicon, Tally
+from rag_platform.text.romanize import phonetic_key
 
 KILLS = int(os.environ.get("KILL_ROUNDS", "5"))
 
@@ -74,6 +77,11 @@ def published_points(index: EdgeIndex) -> dict[str, object]:
     return {key: chunk for key, (chunk, _) in stored(index.open(COLLECTION, MODEL)).items()}
 
 
+def lexicon_files(index: EdgeIndex) -> dict[str, bytes]:
+    folder = Path(index.open(COLLECTION, MODEL).manifest.address).with_name("lexicon")
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
 def test_layout_and_old_generations(index: EdgeIndex) -> None:
     for number in range(1, 5):
         manifest = edition(number).publish(index)
@@ -96,7 +104,9 @@ def test_a_reader_outlives_its_folder(index: EdgeIndex) -> None:
     assert stored(reader) == before
     assert reader.fetch(list(before)[:3]) == {key: before[key][0] for key in list(before)[:3]}
     assert len(reader.dense(vector_of(next(iter(before))), limit=10)) == 10
-    assert reader.lexical("दस्तावेज ५०", limit=5)
+    assert reader.lexical(query_terms("दस्तावेज ५०"), limit=5)
+    assert reader.lexicon.frequency("50") == 3
+    assert reader.lexicon.candidates(phonetic_key("dastabej")) == [("दस्तावेज", reader.count())]
 
 
 def test_the_old_generation_is_not_touched_by_the_next(index: EdgeIndex) -> None:
@@ -138,9 +148,10 @@ def test_killed_at_any_moment(index: EdgeIndex) -> None:
         edition(number).publish(index)
         assert published_points(index) == after, f"seed {seed}, round {number}"
         assert all(name.isdecimal() for name in names(index)), f"seed {seed}, round {number}"
-    changed = stored(index.open(COLLECTION, MODEL))
+    changed, counted = stored(index.open(COLLECTION, MODEL)), lexicon_files(index)
     edition(KILLS).publish(index, rebuild=True)
     assert stored(index.open(COLLECTION, MODEL)) == changed
+    assert lexicon_files(index) == counted
 
 
 def test_leftovers_of_a_kill_are_removed(index: EdgeIndex) -> None:
@@ -215,7 +226,7 @@ def test_a_full_disk(small_disk: Path) -> None:
     index = EdgeIndex(small_disk / "collections")
     edition(0).publish(index)
     filler, said = small_disk / "filler", []
-    for number, free_mb in enumerate((0, 40, 66, 90, 130, 280), start=1):
+    for number, free_mb in enumerate((0, 40, 66, 90, 130, 300), start=1):
         reader = index.open(COLLECTION, MODEL)
         before = stored(reader)
         process = publisher(index.root, number, chunk_length=9_000)
@@ -254,16 +265,43 @@ def test_a_folder_that_may_not_be_written(small_disk: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "damage", ["shard gone", "segment gone", "manifest", "manifest gone", "pointer", "pointer no text", "far"]
+    "damage",
+    [
+        "shard gone",
+        "segment gone",
+        "lexicon gone",
+        "words gone",
+        "words cut",
+        "words of others",
+        "terms no arrow",
+        "manifest",
+        "manifest gone",
+        "pointer",
+        "pointer no text",
+        "far",
+    ],
 )
 def test_damaged_files_are_an_error_to_readers_and_built_anew(
     damage: str, index: EdgeIndex, caplog: pytest.LogCaptureFixture
 ) -> None:
     shard = Path(edition(1).publish(index).address)
+    lexicon = shard.with_name("lexicon")
     if damage == "shard gone":
         shutil.rmtree(shard)
     elif damage == "segment gone":
         shutil.rmtree(next((shard / "segments").iterdir()))
+    elif damage == "lexicon gone":
+        shutil.rmtree(lexicon)
+    elif damage == "words gone":
+        (lexicon / "words.arrow").unlink()
+    elif damage == "words cut":
+        os.truncate(lexicon / "words.arrow", 700)
+    elif damage == "words of others":
+        StoredLexicon.of(Tally()).save(lexicon.parent / "other")
+        shutil.copy(lexicon.parent / "other" / "words.arrow", lexicon)
+        shutil.rmtree(lexicon.parent / "other")
+    elif damage == "terms no arrow":
+        shutil.copy(lexicon / "words.arrow", lexicon / "terms.arrow")
     elif damage == "manifest":
         (shard.parent / "manifest.json").write_text("{")
     elif damage == "manifest gone":
@@ -273,7 +311,9 @@ def test_damaged_files_are_an_error_to_readers_and_built_anew(
         (index.folder(COLLECTION, MODEL) / "CURRENT").write_bytes(content)
     with pytest.raises(StorageError, match=r"publish again"):
         index.open(COLLECTION, MODEL)
-    if not damage.startswith(("shard", "segment")):  # a publisher that asks first is told to publish
+    if not damage.startswith(
+        ("shard", "segment", "lexicon", "words", "terms")
+    ):  # a publisher that asks first is told to publish
         assert index.current(COLLECTION, MODEL) is None
         assert index.published() == []
     manifest = edition(1).publish(index)

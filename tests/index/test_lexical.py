@@ -42,7 +42,7 @@ def test_no_terms() -> None:
 
 
 def test_terms_that_share_a_dimension_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical, "_term_index", lambda term: 5)
+    monkeypatch.setattr(lexical, "term_index", lambda term: 5)
     weights = document_weights("कर नाम")
     damping = 1.2 * (1 - 0.75 + 0.75 * 4 / AVERAGE_LENGTH)
     assert weights.indices == [5]

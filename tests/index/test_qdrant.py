@@ -17,7 +17,7 @@ from qdrant_client import QdrantClient, models
 
 from rag_platform.errors import NotPublished, UpstreamError
 from rag_platform.index import server
-from rag_platform.index.lexical import query_weights
+from rag_platform.index.lexical import query_terms, query_weights
 from rag_platform.index.qdrant import QdrantIndex, alias_name, connect
 from rag_platform.protocols import PointBatch
 from rag_platform.types import Chunk
@@ -110,6 +110,38 @@ def test_another_publisher_builds_everything(
     assert index.open(COLLECTION, MODEL).count() == 1
 
 
+def test_words_are_counted_where_another_machine_published(
+    client: QdrantClient, index: QdrantIndex, corpus: Corpus, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus.publish(index)
+    here = index.open(COLLECTION, MODEL).lexicon
+    assert caplog.text == ""
+    elsewhere = QdrantIndex(client, tmp_path / "other machine")
+    for n in range(3):
+        caplog.clear()
+        corpus.put("नयाँ.txt", [f"सूचना {n}"])
+        corpus.publish(index)
+        assert elsewhere.open(COLLECTION, MODEL).lexicon.frequency("सुचन") == 1
+        assert "read to count" in caplog.text
+    caplog.clear()
+    assert elsewhere.open(COLLECTION, MODEL).lexicon.candidates("kr") == here.candidates("kr") == [("कर", 1)]
+    assert caplog.text == ""
+    assert len(list((tmp_path / "other machine").rglob("*.lexicon"))) == 2
+
+
+def test_a_damaged_lexicon_is_counted_again(index: QdrantIndex, corpus: Corpus) -> None:
+    corpus.publish(index)
+    for path in index.root.rglob("words.arrow"):
+        path.write_bytes(b"x")
+    assert index.open(COLLECTION, MODEL).lexicon.candidates("kr") == [("कर", 1)]
+    for path in index.root.rglob("terms.arrow"):
+        path.unlink()
+    corpus.put("नयाँ.txt", ["कर"])
+    corpus.publish(index)
+    assert index.open(COLLECTION, MODEL).lexicon.candidates("kr") == [("कर", 2)]
+    assert len(list(index.root.rglob("*.lexicon"))) == 2
+
+
 def test_manifests_of_another_server_are_not_believed(index: QdrantIndex, corpus: Corpus) -> None:
     corpus.publish(index)
     second = QdrantClient(":memory:")
@@ -151,7 +183,7 @@ def test_a_removed_generation_is_said_to_be_gone(
     client.delete_collection(manifest.address)
     for call in (
         reader.count,
-        lambda: reader.lexical("कर", limit=1),
+        lambda: reader.lexical(query_terms("कर"), limit=1),
         lambda: reader.dense(np.ones(DIM, np.float32), limit=1),
         lambda: reader.fetch(list(corpus.expected)),
         lambda: list(reader.points()),
