@@ -27,6 +27,7 @@ __all__ = [
     "GatedReranker",
     "check_encoder",
     "check_reranker",
+    "gate_of",
 ]
 
 _log = logging.getLogger(__name__)
@@ -256,3 +257,13 @@ class GatedReranker:
         if len(passages):
             _ = self.gate
         return self._reranker.score(query, passages)
+
+
+def gate_of(model: Encoder | Reranker) -> GateResult | None:
+    """Return what the gate saw of a model, for the record; None of ``hashing`` and ``none``: no gate.
+
+    Raises:
+        GateFailed: It ranks wrongly, and the mode is ``refuse``.
+    """
+    gated = getattr(model, "inner", model)  # a calibrated encoder stands around the gated one
+    return gated.gate if isinstance(gated, GatedEncoder | GatedReranker) else None

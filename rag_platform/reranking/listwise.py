@@ -77,7 +77,10 @@ class ListwiseReranker:
         self.recipe = f"{spec.name}|listwise v{_VERSION}|{base_url or 'own address'}"
         self._key, self._base_url = api_key, base_url
         self._service = Service(
-            f"the reranker {spec.name}", key=api_key, setting="RERANKER_API_KEY", first_wait_s=first_wait_s
+            f"the reranker {spec.name}",
+            key=api_key,
+            setting="RAG_RERANKER_API_KEY",
+            first_wait_s=first_wait_s,
         )
 
     def score(self, query: str, passages: Sequence[str]) -> FloatArray:

@@ -77,7 +77,7 @@ def test_the_key_is_in_no_error_and_no_log(caplog: pytest.LogCaptureFixture) -> 
     refused = 401, {"message": f"invalid key {KEY}"}
     with caplog.at_level(logging.DEBUG), serving(lambda path, body: refused) as local:
         with pytest.raises(
-            UpstreamError, match=r"answered 401 \(attempt 1 of 5\).*RERANKER_API_KEY"
+            UpstreamError, match=r"answered 401 \(attempt 1 of 5\).*RAG_RERANKER_API_KEY"
         ) as caught:
             hosted("jina", local.url).score(QUERY, PASSAGES)
         assert len(local.requests) == 1
