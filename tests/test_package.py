@@ -133,10 +133,15 @@ def test_the_wheel_holds_every_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     tops = {name.partition("/")[0] for name in names}
-    assert tops == {*PACKAGES, "definitions.py", "rag_platform-0.1.0.dist-info"}
+    assert tops == {*PACKAGES, "definitions.py", "eval_datasets", "rag_platform-0.1.0.dist-info"}
     for package in PACKAGES:
         sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / package).rglob("*.py")}
         assert sources <= {*names}
+    starter = ROOT / "eval_datasets" / "nepali_starter"
+    documents = {path.relative_to(ROOT).as_posix() for path in starter.glob("*/documents/*")}
+    assert {*documents, *(f"eval_datasets/nepali_starter/{n}" for n in ("card.toml", "cases.jsonl"))} <= {
+        *names
+    }
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
