@@ -88,7 +88,7 @@ CHUNKS = pa.schema(
         _field("token_count", _INT, "XLM-R tokens of the text, without prefix and special tokens"),
         _field("overlap", _INT, "code points shared with the chunk before"),
         _field("kind", _STR, "text, table or image"),
-        _field("language", _STR, "ne, en, mixed, romanized or unknown"),
+        _field("language", _STR, "ne, en, hi, mr, bn, te, mixed, romanized or unknown"),
         _field("path", _STR, "headings and legal divisions above its start, joined by ' > '"),
         _field("header", _STR, "header row of the table inside which it starts, searched with the text"),
         _field("fields", _STR, "JSON object: name -> list of words or whole numbers, for filters"),

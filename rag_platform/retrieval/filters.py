@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import cast
+from typing import cast, get_args
 
 from rag_platform.errors import CallerError, UnknownName
 from rag_platform.metadata.schema import (
@@ -24,6 +24,7 @@ from rag_platform.metadata.schema import (
 )
 from rag_platform.text.bikram_sambat import FIRST_YEAR, LAST_YEAR, Sambat
 from rag_platform.text.dates import Period, read_fiscal_year, read_period
+from rag_platform.text.language import Language
 from rag_platform.text.references import section_number
 from rag_platform.types import ALL_KINDS, Condition, Operator, Value
 
@@ -32,7 +33,7 @@ __all__ = ["KNOWN", "Filters", "parse_filters"]
 _STORED: dict[str, tuple[str, ...]] = {
     "source": (),
     "document_id": (),
-    "language": ("ne", "en", "mixed", "romanized", "unknown"),
+    "language": get_args(Language),
     "kind": ALL_KINDS,
     "path": (),
 }
