@@ -258,9 +258,15 @@ def _with_tables(folder: Path) -> Dataset:
 
 def _documents(folder: Path) -> Iterator[Member]:
     """Yield the files below ``<item>/documents/``, hidden and temporary ones left out."""
+    seen = set()
     for path in sorted(folder.glob(f"*/{_DOCUMENTS}/**/*")):
-        if path.is_file() and not path.name.startswith(_HIDDEN):
-            yield Member(unicodedata.normalize("NFC", path.relative_to(folder).as_posix()), path=path)
+        if not path.is_file() or path.name.startswith(_HIDDEN):
+            continue
+        source = unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
+        if source in seen:
+            raise InvalidDataset(f"two files are named {path}, written differently; rename one")
+        seen.add(source)
+        yield Member(source, path=path)
 
 
 def _answerable(record: Record) -> bool:

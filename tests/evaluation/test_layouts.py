@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,15 @@ def test_cases_name_documents_pages_quotes_and_spans(tmp_path: Path) -> None:
         "कर/documents/सूचना.txt",
     ]
     assert found.cases[1].where.endswith("cases.jsonl, line 2")
+
+
+def test_two_names_that_are_one_are_refused(tmp_path: Path) -> None:
+    own(tmp_path, case())
+    for form in ("NFC", "NFD"):
+        name = unicodedata.normalize(form, "résumé.txt")
+        (tmp_path / "कर" / "documents" / name).write_text("क", encoding="utf-8")
+    with pytest.raises(InvalidDataset, match="two files are named"):
+        load_dataset(str(tmp_path))
 
 
 SOURCE = {"source": "कर/documents/सूचना.txt"}
