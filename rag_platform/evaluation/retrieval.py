@@ -14,6 +14,7 @@ import numpy as np
 
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.embed import embed_texts
+from rag_platform.errors import InvalidDataset
 from rag_platform.evaluation.collection import Collections, Progress, collection_name
 from rag_platform.evaluation.datasets import Case, Dataset
 from rag_platform.evaluation.labels import Unit, ranked_units, units_of
@@ -152,8 +153,10 @@ def searchable(dataset: Dataset, documents: Collections) -> dict[str, tuple[Unit
     """Return the judged places by question, found before anything costly is done.
 
     Raises:
-        InvalidDataset: A label names a page or words that no document has.
+        InvalidDataset: A label names a page or words that no document has, or no question is judged.
     """
+    if not dataset.judged:
+        raise InvalidDataset(f"no question of {dataset.name!r} is judged, so nothing can be measured")
     return {case.case_id: units_of(case, documents[case.collection]) for case in dataset.cases}
 
 
@@ -184,7 +187,7 @@ def evaluate_retrieval(
         progress: Told after every question.
 
     Raises:
-        InvalidDataset: A label names a page or words that no document has.
+        InvalidDataset: A label names a page or words that no document has, or no question is judged.
     """
     places = searchable(dataset, documents)
     outcomes = []

@@ -19,6 +19,7 @@ from rag_platform.evaluation.retrieval import (
     default_measures,
     embed_queries,
     evaluate_retrieval,
+    searchable,
 )
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.index.exact import ExactIndex
@@ -174,3 +175,10 @@ def test_a_label_that_is_nowhere_is_told_before_anything_is_searched(
 
     with pytest.raises(InvalidDataset, match="there is no page 2"):
         evaluate_retrieval(dataset, read_set(dataset, reading), never)
+
+
+def test_a_set_without_judgements_measures_nothing(folder: Path, reading: Reading) -> None:
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\n", encoding="utf-8")
+    dataset = load_dataset(str(folder))
+    with pytest.raises(InvalidDataset, match="no question of 'ताल' is judged"):
+        searchable(dataset, read_set(dataset, reading))
