@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -13,12 +12,17 @@ from rag_platform.chunking.tokenizers import load_tokenizer
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder, find_calibration, load_calibration
 from rag_platform.embedding.encoders import load_encoder, resolve
+from rag_platform.embedding.loaded import Loaded
 from rag_platform.errors import StorageError
 from rag_platform.inbox import Inbox
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.pool import Limits
-from rag_platform.protocols import Chunker, Encoder, Index, Tokenizer
+from rag_platform.protocols import Chunker, Encoder, Index, Reranker, Tokenizer
+from rag_platform.reranking.rerankers import load_reranker
+from rag_platform.reranking.rerankers import resolve as resolve_reranker
+from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher
+from rag_platform.sanity import GatedEncoder, GatedReranker
 from rag_platform.settings import Settings
 from rag_platform.storage import RawStore, TableStore
 
@@ -38,8 +42,8 @@ class System:
         self.tables = TableStore(self.home / "tables")
         self.cache = EmbeddingCache(self.home / "cache")
         self._index = index
-        self._encoders: dict[str, Encoder] = {}
-        self._lock = threading.Lock()
+        self._encoders = Loaded[Encoder](settings.models_in_memory)
+        self._rerankers = Loaded[Reranker](settings.models_in_memory)
         if first_time:
             # Only now: an inbox that goes missing later is a fault, not an empty inbox.
             self._create(self.inbox.root)
@@ -67,7 +71,20 @@ class System:
     @cached_property
     def searcher(self) -> Searcher:
         """Searches the latest published generations."""
-        return Searcher(self.index, self.encoder, self.cache)
+        return Searcher(self.index, self.encoder, self.cache, self.reranker)
+
+    @property
+    def search_options(self) -> SearchOptions:
+        """How a question is searched where it asks for nothing else."""
+        settings = self.settings
+        return SearchOptions(
+            k=settings.top_k_rerank,
+            candidates=settings.top_k_retrieval,
+            mode=settings.mode,
+            fusion=settings.fusion,
+            weights=(settings.dense_weight, settings.sparse_weight),
+            reranker=settings.reranker_model or "none",
+        )
 
     @property
     def parse_options(self) -> ParseOptions:
@@ -104,19 +121,50 @@ class System:
         )
 
     def encoder(self, name: str) -> Encoder:
-        """Return the encoder of a catalogue name, loaded once, calibrated where that is known and wanted."""
+        """Return the encoder of a name behind the sanity gate, calibrated where that is known and wanted.
+
+        The few used last stay loaded.
+        """
         full = resolve(name).name
-        with self._lock:
-            if full not in self._encoders:
-                bare = load_encoder(full, device=self.settings.device, batch_size=self.settings.batch_size)
-                self._encoders[full] = self._calibrated(bare)
-            return self._encoders[full]
+        return self._encoders.get(full, lambda: self._calibrated(self._gated_encoder(full)))
+
+    def _gated_encoder(self, full: str) -> Encoder:
+        settings = self.settings
+        base_url, key = settings.embedding_base_url, settings.embedding_api_key
+        if full.startswith("openai/") and not base_url:  # a key never goes to another server than its own
+            base_url, key = settings.openai_base_url, key or settings.openai_api_key
+        encoder = load_encoder(
+            full,
+            device=settings.device,
+            batch_size=settings.batch_size,
+            backend=settings.backend,
+            dim=settings.embedding_dim,
+            base_url=base_url,
+            api_key=key,
+        )
+        return encoder if full == "hashing" else GatedEncoder(encoder, settings.sanity_gate)
 
     def _calibrated(self, bare: Encoder) -> Encoder:
         if self.settings.calibration == "off":
             return bare
         path = find_calibration(bare.name, self.home)
         return CalibratedEncoder(bare, load_calibration(path, bare.dim)) if path else bare
+
+    def reranker(self, name: str) -> Reranker:
+        """Return the reranker of a name behind the sanity gate; the few used last stay loaded."""
+        full = resolve_reranker(name).name
+        return self._rerankers.get(full, lambda: self._gated_reranker(full))
+
+    def _gated_reranker(self, full: str) -> Reranker:
+        settings = self.settings
+        reranker = load_reranker(
+            full,
+            device=settings.device,
+            batch_size=settings.batch_size,
+            api_key=settings.reranker_api_key,
+            base_url=settings.reranker_base_url,
+        )
+        return reranker if full == "none" else GatedReranker(reranker, settings.sanity_gate)
 
     @staticmethod
     def _create(folder: Path) -> None:

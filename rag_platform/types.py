@@ -18,6 +18,7 @@ __all__ = [
     "DEFAULT_COLLECTION",
     "DEFAULT_KINDS",
     "PAGE_BREAK",
+    "Around",
     "Chunk",
     "Condition",
     "Document",
@@ -56,6 +57,7 @@ DEFAULT_KINDS: tuple[Kind, ...] = ("text", "table")
 RegionKind = Literal["heading", "table", "image"]
 Mode = Literal["hybrid", "dense", "lexical"]
 Fusion = Literal["calibrated", "weighted", "rrf"]
+Around = Literal["nothing", "page", "section"]
 Prompt = Literal["query", "passage"]
 Value = str | int
 """What a field holds: words, or a whole number; a day is the number yyyymmdd of the Gregorian calendar."""
@@ -189,7 +191,7 @@ class Chunk:
         page_first: First page it touches; ``page_last`` the last.
         token_count: XLM-R tokens of ``text``, without prefix and special tokens.
         overlap: Characters shared with the chunk before, as they really are.
-        language: ``ne``, ``en``, ``mixed``, ``romanized`` or ``unknown``.
+        language: ``ne``, ``en``, ``hi``, ``mr``, ``bn``, ``te``, ``mixed``, ``romanized`` or ``unknown``.
         path: Where it stands: headings and legal divisions above its start, joined by `` > ``
             (``भाग ३ > परिच्छेद २ > दफा ९``); empty without any.
         header: The header row of the table inside which the chunk starts; empty elsewhere. It is no part
@@ -250,12 +252,20 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One search result: a chunk with its rank (from 1), its score and the parts' scores."""
+    """One search result: a chunk with its rank (from 1) and its score.
+
+    Attributes:
+        scores: What each part said, by name, with its rank (``dense``, ``dense_rank``, ...).
+        context: Chunks around it, in order, itself left out, where they were asked for.
+        duplicates: Passages with nearly the same words that it stands for, where they were to be grouped.
+    """
 
     rank: int
     score: float
     chunk: Chunk
     scores: Mapping[str, float] = field(default_factory=dict)
+    context: tuple[Chunk, ...] = ()
+    duplicates: tuple[Chunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import anyio.to_thread
@@ -19,6 +20,7 @@ from fastapi.responses import JSONResponse
 from rag_platform import __version__
 from rag_platform.embedding.encoders import can_load, resolve
 from rag_platform.errors import MissingDependency, RagError
+from rag_platform.retrieval.filters import parse_filters
 from rag_platform.settings import Settings
 from rag_platform.system import System
 from serving import errors
@@ -76,19 +78,24 @@ class Service:
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Answer one question, with the settings' defaults for what it leaves open."""
         settings = self.system.settings
-        k = request.k or settings.top_k_rerank
-        dense, lexical = request.weights or (settings.dense_weight, settings.sparse_weight)
+        defaults = self.system.search_options
+        filters = parse_filters(request.filters)
+        dense, lexical = request.weights or defaults.weights
         result = self.system.searcher.search(
             request.query,
             collection=request.collection or settings.collection_name,
             model=resolve(request.embedding_model or settings.embedding_model).name,
-            k=k,
-            candidates=max(k, request.candidates or settings.top_k_retrieval),
-            mode=request.mode or settings.mode,
-            weights=(dense, lexical),
-            kinds=request.kinds,
+            options=replace(
+                defaults,
+                k=request.k or defaults.k,
+                candidates=request.candidates or defaults.candidates,
+                mode=request.mode or defaults.mode,
+                weights=(dense, lexical),
+                kinds=request.kinds,
+                where=filters.conditions,
+            ),
         )
-        return SearchAnswer.of(result)
+        return SearchAnswer.of(result, filters.understood)
 
     def collections(self) -> CollectionsAnswer:
         """List every collection with its published generations."""

@@ -5,6 +5,7 @@ No behaviour here beyond validation and the way from the library's values to JSO
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -54,6 +55,9 @@ class SearchRequest(_Request):
     kinds: Annotated[list[Kind], Field(min_length=1)] | None = Field(
         None, description="kinds of passages that are searched; all unless given"
     )
+    filters: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100)] = Field(
+        [], description="what passages must be like, as year=2081, published>=2080-04-01, ministry=शिक्षा"
+    )
     collection: str | None = None
     embedding_model: str | None = None
 
@@ -81,6 +85,7 @@ class HitAnswer(BaseModel):
     kind: Kind
     path: str
     header: str
+    fields: dict[str, list[str | int]]
     scores: dict[str, float]
 
     @classmethod
@@ -102,6 +107,7 @@ class HitAnswer(BaseModel):
             kind=chunk.kind,
             path=chunk.path,
             header=chunk.header,
+            fields={name: list(values) for name, values in chunk.fields.items()},
             scores=dict(hit.scores),
         )
 
@@ -115,10 +121,11 @@ class SearchAnswer(BaseModel):
     embedding_model: str
     generation: int
     mode: Mode
+    filters: list[str] = Field(description="how each filter was understood")
 
     @classmethod
-    def of(cls, result: SearchResult) -> Self:
-        """Return the JSON form of a search."""
+    def of(cls, result: SearchResult, understood: Sequence[str]) -> Self:
+        """Return the JSON form of a search; ``understood`` says what its filters were taken for."""
         return cls(
             query=result.query,
             hits=[HitAnswer.of(hit) for hit in result.hits],
@@ -126,6 +133,7 @@ class SearchAnswer(BaseModel):
             embedding_model=result.model,
             generation=result.generation,
             mode=result.mode,
+            filters=list(understood),
         )
 
 

@@ -6,13 +6,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings, open_system
+from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings
 from rag_platform.cli.render import Format, Row, emit, say
 from rag_platform.cli.search import SearchMode
 
@@ -79,12 +80,12 @@ def retrieval(
     wanted = tuple(map(parse_measure, measures.split(","))) if measures else default_measures(k)
     found = load_dataset(dataset)
     value, evaluation = _measured(found, settings, wanted)
+    _tell(evaluation)
+    emit(output, value, _rows(evaluation))
     if run_file:
         write_run(run_file, evaluation.run, tag=f"{value['encoder']}-{value['mode']}")
     if qrels_file:
         write_qrels(qrels_file, evaluation.qrels)
-    _tell(evaluation)
-    emit(output, value, _rows(evaluation))
 
 
 def _measured(dataset: Dataset, settings: Settings, measures: Sequence[Measure]) -> tuple[Row, Evaluation]:
@@ -97,12 +98,11 @@ def _measured(dataset: Dataset, settings: Settings, measures: Sequence[Measure])
     from rag_platform.system import System
 
     resolve(settings.embedding_model)
-    home = open_system(settings).home
     with tempfile.TemporaryDirectory(prefix="rag-evaluate-") as folder, _progress() as progress:
         system = System.from_settings(settings, index=EdgeIndex(Path(folder), hnsw_ef=settings.hnsw_ef))
-        reading = Reading(
-            system.parse_options, system.parse_limits, TableStore(home / "cache"), settings.workers
-        )
+        system.reranker(system.search_options.reranker)  # a wrong name is told at once
+        kept = TableStore(system.home / "cache")  # what was read, and embedded, makes the next run cheap
+        reading = Reading(system.parse_options, system.parse_limits, kept, settings.workers)
         documents = read_set(dataset, reading, progress)
         searchable(dataset, documents)  # a wrong label is told before anything is embedded
         encoder = system.encoder(settings.embedding_model)
@@ -119,23 +119,21 @@ def _measured(dataset: Dataset, settings: Settings, measures: Sequence[Measure])
         )
         if settings.mode != "lexical":
             embed_queries(dataset, encoder, system.cache, progress)
-        search = _search(system, depth=max(measure.k for measure in measures))
+        search = _search(system, max(measure.k for measure in measures))
         evaluation = evaluate_retrieval(dataset, documents, search, measures=measures, progress=progress)
-    return _value(evaluation, settings, encoder.name, n_chunks), evaluation
+        return _value(evaluation, system, n_chunks), evaluation
 
 
-def _search(system: System, *, depth: int) -> Search:
-    """Return the search that is measured: what `rag search` does, to a depth that the measures need."""
-    from rag_platform.embedding.catalogue import resolve
+def _search(system: System, depth: int) -> Search:
+    """Return the search that is measured: what `rag search` does, to a depth that the measures need.
 
-    settings = system.settings
+    Several chunks of a document are one place of the ranking, so all candidates are asked for.
+    """
+    options = system.search_options
     search = partial(
         system.searcher.search,
-        model=resolve(settings.embedding_model).name,
-        k=max(depth, settings.top_k_retrieval),
-        candidates=max(depth, settings.top_k_retrieval),
-        mode=settings.mode,
-        weights=(settings.dense_weight, settings.sparse_weight),
+        model=system.encoder(system.settings.embedding_model).name,
+        options=replace(options, k=max(depth, options.candidates)),
     )
     return lambda query, collection: search(query, collection=collection).hits
 
@@ -161,20 +159,26 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda step, done, of: progress.update(task, description=step, completed=done, total=of)
 
 
-def _value(evaluation: Evaluation, settings: Settings, encoder: str, n_chunks: int) -> Row:
-    """Return the result for JSON."""
+def _value(evaluation: Evaluation, system: System, n_chunks: int) -> Row:
+    """Return the result for JSON: what was measured, how, and what came of it."""
+    from rag_platform.chunking.chunkers import chunk_recipe
     from rag_platform.evaluation.retrieval import TopScores
 
-    overall = evaluation.intervals()
+    overall, options = evaluation.intervals(), system.search_options
+    encoder = system.encoder(system.settings.embedding_model)
     return {
         "dataset": evaluation.dataset.name,
         "n_documents": evaluation.dataset.n_documents,
         "n_chunks": n_chunks,
         "n_queries": len(evaluation.judged),
         "n_unjudged": evaluation.n_unjudged,
-        "encoder": encoder,
-        "reranker": settings.reranker_model or None,
-        "mode": settings.mode,
+        "encoder": encoder.name,
+        "reranker": options.reranker,
+        "mode": options.mode,
+        "fusion": options.fusion,
+        "weights": list(options.weights),
+        "candidates": options.candidates,
+        "recipe": {"encoder": encoder.recipe, "chunks": chunk_recipe(system.chunker, system.settings.kinds)},
         "measures": {name: interval.mean for name, interval in overall.items()},
         "intervals": {name: [interval.low, interval.high] for name, interval in overall.items()},
         "by_kind": {kind: _group_value(group) for kind, group in evaluation.by_kind().items()},
@@ -205,10 +209,12 @@ def _seconds(evaluation: Evaluation) -> Row:
 
 
 def _rows(evaluation: Evaluation) -> list[Row]:
-    """Return a row for each kind of question and one for all."""
-    groups = {**evaluation.by_kind(), _ALL: evaluation.intervals()}
+    """Return a row for each kind of question, or language where the set tells no kinds, and one for all."""
+    kinds = evaluation.by_kind()
+    groups = {**(kinds or evaluation.by_language()), _ALL: evaluation.intervals()}
     return [
-        {"kind": kind, "n": next(iter(group.values())).n, **_cells(group)} for kind, group in groups.items()
+        {"kind" if kinds else "language": kind, "n": next(iter(group.values())).n, **_cells(group)}
+        for kind, group in groups.items()
     ]
 
 

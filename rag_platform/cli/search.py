@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -19,7 +20,7 @@ from rag_platform.cli.options import (
     open_settings,
     open_system,
 )
-from rag_platform.cli.render import Format, emit, hit_row, hit_value
+from rag_platform.cli.render import Format, emit, hit_row, hit_value, say
 
 if TYPE_CHECKING:
     from rag_platform.types import Kind
@@ -43,6 +44,10 @@ def search(
     ] = None,
     mode: Annotated[SearchMode | None, typer.Option("--mode", help="Which parts search.")] = None,
     kinds: Kinds = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="FILTER", help="As year=2081 or published>=2080-04; repeatable."),
+    ] = None,
     collection: Collection = None,
     output: Output = Format.table,
     embedding: Embedding = None,
@@ -53,7 +58,9 @@ def search(
 ) -> None:
     """Find the passages that answer a question best."""
     from rag_platform.embedding.catalogue import resolve
+    from rag_platform.retrieval.filters import parse_filters
 
+    filters = parse_filters(where or [])
     settings = open_settings(
         env_file,
         verbose,
@@ -64,14 +71,17 @@ def search(
         QDRANT_API_KEY=qdrant_api_key,
         EMBEDDING_MODEL=embedding,
     )
-    result = open_system(settings, must_exist=True).searcher.search(
+    system = open_system(settings, must_exist=True)
+    result = system.searcher.search(
         query,
         collection=collection or settings.collection_name,
         model=resolve(settings.embedding_model).name,
-        k=settings.top_k_rerank,
-        candidates=max(settings.top_k_rerank, settings.top_k_retrieval),
-        mode=settings.mode,
-        weights=(settings.dense_weight, settings.sparse_weight),
-        kinds=None if kinds is None else cast("list[Kind]", [kind.strip() for kind in kinds.split(",")]),
+        options=replace(
+            system.search_options,
+            kinds=None if kinds is None else cast("list[Kind]", [kind.strip() for kind in kinds.split(",")]),
+            where=filters.conditions,
+        ),
     )
+    for line in filters.understood:
+        say(f"where {line}")
     emit(output, {"hits": [hit_value(hit) for hit in result.hits]}, [hit_row(hit) for hit in result.hits])

@@ -7,10 +7,59 @@ from collections.abc import Sequence
 from rag_platform.errors import CallerError
 from rag_platform.types import Scored
 
-__all__ = ["RRF_K", "weighted_rrf"]
+__all__ = ["COVERAGE_POWER", "RRF_K", "calibrated", "weighted_rrf", "weighted_scores"]
 
 RRF_K = 60
 """Damping of the first ranks, from the paper; Qdrant's own default is 2."""
+
+COVERAGE_POWER = 1.5
+"""A passage with half of a question's words is worth a third of one with all: the words that a thematic
+question shares with any passage should not outweigh its meaning (docs/retrieval.md)."""
+
+
+def calibrated(
+    dense: Sequence[Scored], coverage: Sequence[Scored], weights: tuple[float, float], *, match: float
+) -> list[Scored]:
+    """Add to the cosine what the shared words are worth, best first.
+
+    ``score(d) = (w_dense * cosine(d) + w_lexical * match * coverage(d) ** COVERAGE_POWER) / (w_dense +
+    w_lexical)``. Unlike ranks, scores can say that a part knows nothing: where no passage has the words of
+    the question, the order is that of the cosines. A passage that the dense part did not bring has at most
+    the cosine of its last, which is what it gets; one that the lexical part did not bring gets no share.
+
+    Args:
+        dense: Cosines, best first.
+        coverage: BM25 divided by the question's ideal, 0 to 1, best first.
+        weights: Of the dense and the lexical part.
+        match: What a full lexical match is worth as a difference of cosines (``Calibration.match``).
+    """
+    cosines, shares = _votes(dense), _votes(coverage)
+    lowest = min(cosines.values(), default=0.0)
+    w_dense, w_lexical = (weight / sum(weights) for weight in weights)
+    fused = {
+        key: w_dense * cosines.get(key, lowest) + w_lexical * match * shares.get(key, 0.0) ** COVERAGE_POWER
+        for key in (*cosines, *shares)
+    }
+    return _ranked(fused)
+
+
+def weighted_scores(rankings: Sequence[Sequence[Scored]], weights: Sequence[float]) -> list[Scored]:
+    """Fuse by the weighted sum of scores, each ranking's scaled to 0 (its last) to 1 (its first), best first.
+
+    A ranking that lacks a chunk adds nothing.
+
+    Raises:
+        CallerError: The weights do not match the rankings, or one is negative.
+    """
+    _check(rankings, weights)
+    sums: dict[str, float] = {}
+    for ranking, weight in zip(rankings, weights, strict=True):
+        votes = _votes(ranking)
+        low, high = min(votes.values(), default=0.0), max(votes.values(), default=0.0)
+        for chunk_id, score in votes.items() if weight else ():
+            scaled = (score - low) / (high - low) if high > low else 1.0
+            sums[chunk_id] = sums.get(chunk_id, 0.0) + weight * scaled
+    return _ranked(sums)
 
 
 def weighted_rrf(
@@ -31,12 +80,28 @@ def weighted_rrf(
     Raises:
         CallerError: The weights do not match the rankings, or one is negative.
     """
-    if len(rankings) != len(weights) or any(not weight >= 0 for weight in weights):
-        raise CallerError(f"{len(rankings)} rankings need as many weights of 0 or more, got {list(weights)}")
+    _check(rankings, weights)
     sums: dict[str, float] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
         votes = dict.fromkeys(one.chunk_id for one in ranking if one.score > 0)
         for rank, chunk_id in enumerate(votes if weight else (), start=1):
             sums[chunk_id] = sums.get(chunk_id, 0.0) + weight / (k + rank)
-    fused = [Scored(chunk_id, score) for chunk_id, score in sums.items()]
+    return _ranked(sums)
+
+
+def _votes(ranking: Sequence[Scored]) -> dict[str, float]:
+    """Return the best score of each chunk."""
+    votes: dict[str, float] = {}
+    for one in ranking:
+        votes[one.chunk_id] = max(votes.get(one.chunk_id, one.score), one.score)
+    return votes
+
+
+def _ranked(scores: dict[str, float]) -> list[Scored]:
+    fused = [Scored(chunk_id, score) for chunk_id, score in scores.items()]
     return sorted(fused, key=lambda one: (-one.score, one.chunk_id))
+
+
+def _check(rankings: Sequence[Sequence[Scored]], weights: Sequence[float]) -> None:
+    if len(rankings) != len(weights) or any(not weight >= 0 for weight in weights):
+        raise CallerError(f"{len(rankings)} rankings need as many weights of 0 or more, got {list(weights)}")

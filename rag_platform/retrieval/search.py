@@ -1,46 +1,61 @@
-"""Search over the published generations: one snapshot a request, three modes, fused and fetched.
+"""Search over the published generations: one snapshot a request, its parts fused, reranked, explained.
 
-A ``Searcher`` follows new generations by itself. It neither publishes nor reranks nor answers.
+A ``Searcher`` follows new generations by itself. It neither publishes nor answers; how a question is read,
+how parts are fused and which passages are shown is decided in the modules beside.
 """
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from rag_platform.embedding.cache import EmbeddingCache
+from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.embedding.embed import embed_texts
 from rag_platform.errors import CallerError, NotPublished, UnknownName
-from rag_platform.index.lexical import query_terms
-from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index
-from rag_platform.retrieval.fusion import weighted_rrf
-from rag_platform.text.normalize import stored_text
-from rag_platform.types import ALL_KINDS, Condition, Hit, Kind, Mode, Scored
+from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index, Reranker
+from rag_platform.retrieval.explain import Explanation, Stopwatch
+from rag_platform.retrieval.fusion import calibrated, weighted_rrf, weighted_scores
+from rag_platform.retrieval.options import SearchOptions
+from rag_platform.retrieval.question import Meaning, Question
+from rag_platform.retrieval.select import Shown, select
+from rag_platform.types import Chunk, Condition, Fusion, Hit, Mode, Scored
 
 __all__ = ["SearchResult", "Searcher"]
 
-_MODES: tuple[str, ...] = get_args(Mode)
-_MOST = 1_000
-"""Upper limit of results and candidates: more is a scan, not a search."""
+_DEFAULTS = SearchOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits of one query, all from one generation.
+    """Hits of one query, all of a collection from one generation.
 
-    A hit's ``score`` is the fused one in mode hybrid, the cosine in dense, BM25 in lexical. Its ``scores``
-    hold ``dense`` and ``lexical`` with ``dense_rank`` and ``lexical_rank`` (from 1) where that part found it.
+    A hit's ``score`` is what it was ranked by: the reranker's, else the fused one in mode hybrid, the cosine
+    in dense, BM25 in lexical. Its ``scores`` hold ``dense`` and ``lexical`` with ``dense_rank`` and
+    ``lexical_rank`` (from 1) where that part found it, and ``fused`` where a reranker came after.
+
+    Attributes:
+        generations: The generation that was searched of each collection.
+        explanation: Why these hits.
     """
 
     query: str
     hits: tuple[Hit, ...]
-    collection: str
+    generations: Mapping[str, int]
     model: str
-    generation: int
     mode: Mode
+    explanation: Explanation
+
+    @property
+    def collection(self) -> str:
+        """The searched collection, or all of them separated by commas."""
+        return ", ".join(self.generations)
+
+    @property
+    def generation(self) -> int:
+        """The generation of the first collection."""
+        return next(iter(self.generations.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +76,18 @@ class Searcher:
         index: Where collections are published.
         load_encoder: Returns the encoder of a model name, loaded once; not called in lexical mode.
         cache: Keeps query vectors; None: every query is encoded.
+        load_reranker: Returns the reranker of a catalogue name; None: there is none.
     """
 
     def __init__(
-        self, index: Index, load_encoder: Callable[[str], Encoder], cache: EmbeddingCache | None = None
+        self,
+        index: Index,
+        load_encoder: Callable[[str], Encoder],
+        cache: EmbeddingCache | None = None,
+        load_reranker: Callable[[str], Reranker] | None = None,
     ) -> None:
         self._index, self._load_encoder, self._cache = index, load_encoder, cache
+        self._load_reranker = load_reranker
         self._opened: dict[tuple[str, str], _Opened] = {}
         self._opening: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
@@ -75,45 +96,57 @@ class Searcher:
         self,
         query: str,
         *,
-        collection: str,
+        collection: str | Sequence[str],
         model: str,
-        k: int = 5,
-        candidates: int = 20,
-        mode: Mode = "hybrid",
-        weights: tuple[float, float] = (0.7, 0.3),
-        kinds: Sequence[Kind] | None = None,
-        where: Sequence[Condition] = (),
+        options: SearchOptions = _DEFAULTS,
     ) -> SearchResult:
-        """Return the best ``k`` chunks.
+        """Return the best chunks.
 
         Args:
             query: A question or words, in any language.
-            collection: The named corpus.
-            model: The embedding model whose published generation is searched.
-            k: Number of hits at most.
-            candidates: Hits each part brings to the fusion; at least ``k`` are taken.
-            mode: ``hybrid`` (both parts fused by reciprocal rank), ``dense`` or ``lexical``.
-            weights: Of dense and lexical in the fusion.
-            kinds: Only passages of these kinds (``text``, ``table``, ``image``); None: of all.
-            where: Only passages for which all of these hold; applied before ranking.
+            collection: The named corpus, or several.
+            model: The embedding model whose published generations are searched.
+            options: How it is searched.
 
         Raises:
             CallerError: The query is blank, or an option is out of range.
-            UnknownName: Nothing is published under this collection or model, but under others; or no kind
-                has this name.
+            UnknownName: Nothing is published under this collection or model, but under others; or an option
+                is no name of its kind.
             NotPublished: Nothing is published at all.
         """
-        request = _Request(stored_text(query).strip(), k, max(k, candidates), mode, weights, kinds, where)
-        request.check(candidates)
-        vector = None if mode == "lexical" else self._vector(request.text, model, collection)
+        question = Question.of(query)
+        if not question.text:
+            raise CallerError("the query is blank; ask for something")
+        options.check()
+        keys = [(name, model) for name in ([collection] if isinstance(collection, str) else collection)]
+        if not keys:
+            raise CallerError("no collection is named; name at least one")
+        run = self._run(question, options, keys)
+        readers = self._readers(keys)
         try:
-            reader = self.reader(collection, model)
-            hits = request.hits(reader, vector)
+            hits, explanation = run.over(readers)
         except NotPublished:  # a server's generation, removed by the second publish since it was opened
-            self._forget(collection, model)
-            reader = self.reader(collection, model)
-            hits = request.hits(reader, vector)
-        return SearchResult(query, hits, collection, model, reader.manifest.generation, mode)
+            for key in keys:
+                self._forget(*key)
+            readers = self._readers(keys)
+            hits, explanation = run.over(readers)
+        generations = {reader.manifest.collection: reader.manifest.generation for reader in readers}
+        return SearchResult(query, hits, generations, model, options.mode, explanation)
+
+    def _run(self, question: Question, options: SearchOptions, keys: Sequence[tuple[str, str]]) -> _Run:
+        """Load what the search needs, once all it reads is known to be there: loading may take long."""
+        for key in keys:
+            self._version(key)
+        encoder = None if options.mode == "lexical" else self._load_encoder(keys[0][1])
+        reranker = None
+        if options.reranker != "none":
+            if self._load_reranker is None:
+                raise UnknownName("reranker", options.reranker, ["none"])
+            reranker = self._load_reranker(options.reranker)
+        return _Run(question, options, encoder, self._cache, reranker)
+
+    def _readers(self, keys: Sequence[tuple[str, str]]) -> list[CollectionReader]:
+        return [self.reader(*key) for key in dict.fromkeys(keys)]
 
     def reader(self, collection: str, model: str) -> CollectionReader:
         """Return a reader of the latest generation, opened only when that is new.
@@ -146,13 +179,6 @@ class Searcher:
     def _forget(self, collection: str, model: str) -> None:
         self._opened.pop((collection, model), None)
 
-    def _vector(self, text: str, model: str, collection: str) -> FloatArray:
-        """Embed a query, after the model is known to be published: loading one may take long."""
-        self._version((collection, model))
-        embedded = embed_texts(self._load_encoder(model), self._cache, [text], "query")
-        vector: FloatArray = embedded.vectors[0]
-        return vector
-
     def _unpublished(self, collection: str, model: str) -> CallerError | NotPublished:
         published = self._index.published()
         if not published:
@@ -165,51 +191,178 @@ class Searcher:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """One query with its options."""
+class _Found:
+    """What one generation has to say: dense cosines and BM25 scores, best first."""
 
-    text: str
-    k: int
-    candidates: int
-    mode: Mode
-    weights: tuple[float, float]
-    kinds: Sequence[Kind] | None
-    where: Sequence[Condition]
+    reader: CollectionReader
+    meaning: Meaning
+    dense: list[Scored]
+    lexical: list[Scored]
 
-    def check(self, candidates: int) -> None:
-        """Refuse a blank query, and options out of range; ``candidates`` as the caller gave them."""
-        if not self.text:
-            raise CallerError("the query is blank; ask for something")
-        for name, value in (("k", self.k), ("candidates", candidates)):
-            if not 1 <= value <= _MOST:
-                raise CallerError(f"{name} is {value}, allowed are 1 to {_MOST}")
-        if self.mode not in _MODES:
-            raise UnknownName("mode", self.mode, _MODES)
-        if self.kinds is not None and not self.kinds:
-            raise CallerError(f"kinds are empty, so nothing would be searched; name some of {ALL_KINDS}")
-        for kind in self.kinds or ():
-            if kind not in ALL_KINDS:
-                raise UnknownName("kind", kind, ALL_KINDS)
-        weights = self.weights
-        if len(weights) != 2 or not all(0 <= w < math.inf for w in weights) or not any(weights):
-            raise CallerError(f"weights are {weights!r}, allowed are two numbers of 0 or more, not both 0")
+    @property
+    def coverage(self) -> list[Scored]:
+        """BM25 as a share of the best score there could be."""
+        return [Scored(one.chunk_id, one.score / self.meaning.ideal) for one in self.lexical]
 
-    def hits(self, reader: CollectionReader, vector: FloatArray | None) -> tuple[Hit, ...]:
-        """Rank and fetch from one reader."""
-        of_kinds = () if self.kinds is None else (Condition("kind", "=", tuple(self.kinds)),)
-        where = (*self.where, *of_kinds)
-        dense = [] if vector is None else reader.dense(vector, limit=self.candidates, where=where)
-        lexical = []
-        if self.mode != "dense":
-            lexical = reader.lexical(query_terms(self.text), limit=self.candidates, where=where)
-        ranked = weighted_rrf([dense, lexical], self.weights) if self.mode == "hybrid" else dense or lexical
-        best = ranked[: self.k]
-        chunks = reader.fetch([one.chunk_id for one in best])
-        parts = _parts(dense=dense, lexical=lexical)
-        return tuple(
-            Hit(rank, one.score, chunks[one.chunk_id], parts[one.chunk_id])
-            for rank, one in enumerate(best, start=1)
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One question on its way through the parts."""
+
+    question: Question
+    options: SearchOptions
+    encoder: Encoder | None
+    cache: EmbeddingCache | None
+    reranker: Reranker | None
+
+    def over(self, readers: Sequence[CollectionReader]) -> tuple[tuple[Hit, ...], Explanation]:
+        """Search these generations, rank, and fetch what is shown."""
+        watch, options = Stopwatch(), self.options
+        found = [self._found(reader, watch) for reader in readers]
+        dense = _best([one.dense for one in found], options.depth)
+        lexical = _best([one.lexical for one in found], options.depth)
+        with watch.step("fusion"):
+            ranked = self._fused(found, dense, lexical)
+        with watch.step("fetch"):
+            everything = options.picky or self.reranker is not None
+            chunks = _fetched(found, ranked if everything else ranked[: options.k])
+        scores = _parts(dense=dense, lexical=lexical)
+        with watch.step("rerank"):
+            ranked = self._reranked(ranked, chunks, scores)
+        with watch.step("select"):
+            shown = select(ranked, chunks, options)
+            readers_of = {reader.manifest.collection: reader for reader in readers}
+            hits = tuple(
+                self._hit(rank, one, scores, readers_of[one.chunk.collection])
+                for rank, one in enumerate(shown, start=1)
+            )
+        return hits, self._explained(found, {"dense": len(dense), "lexical": len(lexical)}, watch)
+
+    def _found(self, reader: CollectionReader, watch: Stopwatch) -> _Found:
+        depth, where = self.options.depth, self.options.conditions
+        with watch.step("analysis"):
+            meaning = self.question.meaning(reader.lexicon)
+        dense, lexical = [], []
+        if self.encoder is not None:
+            with watch.step("encoding"):
+                vector = meaning.vector(self.question.text, self._embed)
+            with watch.step("dense"):
+                dense = reader.dense(vector, limit=depth, where=where)
+        if self.options.mode != "dense" and meaning.ideal:
+            with watch.step("lexical"):
+                lexical = reader.lexical(meaning.terms, limit=depth, where=where)
+        return _Found(reader, meaning, dense, lexical)
+
+    def _embed(self, text: str) -> FloatArray:
+        assert self.encoder is not None
+        vector: FloatArray = embed_texts(self.encoder, self.cache, [text], "query").vectors[0]
+        return vector
+
+    @property
+    def _match(self) -> float:
+        return self.encoder.calibration.match if isinstance(self.encoder, CalibratedEncoder) else 0.0
+
+    @property
+    def _fusion(self) -> Fusion | None:
+        """Return how parts are fused; ranks where scores of an uncalibrated model say nothing."""
+        if self.options.mode != "hybrid":
+            return None
+        return "rrf" if self.options.fusion == "calibrated" and not self._match else self.options.fusion
+
+    def _fused(self, found: Sequence[_Found], dense: list[Scored], lexical: list[Scored]) -> list[Scored]:
+        weights = self.options.weights
+        if self._fusion is None:
+            return dense or lexical
+        if self._fusion == "calibrated":
+            coverage = _best([one.coverage for one in found], self.options.depth)
+            return calibrated(dense, coverage, weights, match=self._match)
+        fuse = weighted_rrf if self._fusion == "rrf" else weighted_scores
+        return fuse([dense, lexical], weights)
+
+    def _reranked(
+        self, ranked: list[Scored], chunks: Mapping[str, Chunk], scores: dict[str, dict[str, float]]
+    ) -> list[Scored]:
+        """Order the best candidates as the reranker does; the others are no hits any more."""
+        if self.reranker is None:
+            return ranked
+        read = [one for one in ranked if one.chunk_id in chunks][: self.options.depth]
+        judged = self.reranker.score(self.question.text, [chunks[one.chunk_id].indexed_text for one in read])
+        for one in read:
+            scores[one.chunk_id]["fused"] = one.score
+        again = [Scored(one.chunk_id, float(score)) for one, score in zip(read, judged, strict=True)]
+        return sorted(again, key=lambda one: -one.score)
+
+    def _hit(
+        self, rank: int, shown: Shown, scores: Mapping[str, dict[str, float]], reader: CollectionReader
+    ) -> Hit:
+        chunk = shown.chunk
+        context = _context(reader, chunk, self.options)
+        return Hit(rank, shown.score, chunk, scores[chunk.chunk_id], context, tuple(shown.duplicates))
+
+    def _explained(
+        self, found: Sequence[_Found], candidates: Mapping[str, int], watch: Stopwatch
+    ) -> Explanation:
+        """Return the reasons; with several collections, terms and reading are those of the first."""
+        meaning, lexicon = found[0].meaning, found[0].reader.lexicon
+        read = meaning.romanized
+        notes = []
+        if self._fusion == "rrf" and self.options.fusion == "calibrated" and self.encoder is not None:
+            notes.append(
+                f"ranks were fused: {self.encoder.name} has no calibration; make one with: rag calibrate"
+                f" --embedding {self.encoder.name}"
+            )
+        return Explanation(
+            normal_form=self.question.normal_form,
+            language=self.question.language,
+            reading=read.text if read else "",
+            expansions=read.tokens if read else (),
+            terms={term: (weight, lexicon.frequency(term)) for term, weight in meaning.terms.items()},
+            conditions=self.options.conditions,
+            candidates=candidates,
+            fusion=self._fusion,
+            match=self._match,
+            reranker=self.options.reranker,
+            notes=tuple(notes),
+            milliseconds=watch.milliseconds,
         )
+
+
+def _best(rankings: Sequence[list[Scored]], limit: int) -> list[Scored]:
+    """Return the best of several collections' rankings; that of one as it is."""
+    if len(rankings) == 1:
+        return rankings[0]
+    everything = (one for ranking in rankings for one in ranking)
+    return sorted(everything, key=lambda one: (-one.score, one.chunk_id))[:limit]
+
+
+def _fetched(found: Sequence[_Found], ranked: Sequence[Scored]) -> dict[str, Chunk]:
+    """Return the chunks of these ids, from the generations they are in."""
+    ids = [one.chunk_id for one in ranked]
+    chunks: dict[str, Chunk] = {}
+    for one in found:
+        own = {scored.chunk_id for scored in (*one.dense, *one.lexical)}
+        chunks.update(one.reader.fetch([key for key in ids if key in own]))
+    return chunks
+
+
+def _context(reader: CollectionReader, chunk: Chunk, options: SearchOptions) -> tuple[Chunk, ...]:
+    """Return the chunks around one, in order."""
+    around: dict[int, Chunk] = {}
+    if n := options.neighbours:
+        first = max(0, chunk.ordinal - n)
+        near = reader.of_document(chunk.document_id, first=first, last=chunk.ordinal + n)
+        around.update((one.ordinal, one) for one in near)
+    if options.around == "page":
+        on_page = (
+            Condition("page_first", "<=", (chunk.page_last,)),
+            Condition("page_last", ">=", (chunk.page_first,)),
+        )
+        around.update((one.ordinal, one) for one in reader.of_document(chunk.document_id, where=on_page))
+    if options.around == "section" and chunk.path:
+        below = (Condition("path", "=", (chunk.path,)),)
+        around.update((one.ordinal, one) for one in reader.of_document(chunk.document_id, where=below))
+    around.pop(chunk.ordinal, None)
+    return tuple(around[ordinal] for ordinal in sorted(around))
 
 
 def _parts(**rankings: Sequence[Scored]) -> dict[str, dict[str, float]]:

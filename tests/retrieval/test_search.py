@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -21,10 +22,13 @@ from rag_platform.index.edge import EdgeIndex
 from rag_platform.index.exact import ExactIndex
 from rag_platform.index.qdrant import QdrantIndex
 from rag_platform.protocols import Encoder, FloatArray, Index
+from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher
 from rag_platform.types import Condition, Prompt, document_id
 
 SOAP, HANDS, TAX, SCHOOL = "साबुनले हात धुनुहोस्", "हात सफा राख्नुहोस्", "सम्पत्ति कर तिर्नुहोस्", "भर्ना वैशाखमा खुल्छ"
+
+LEXICAL = SearchOptions(mode="lexical")
 
 
 class Pointing:
@@ -79,24 +83,29 @@ def test_kinds_are_searched_alone_and_unknown_ones_refused() -> None:
     index = ExactIndex()
     corpus.publish(index)
     searcher = Searcher(index, no_encoder)
-    result = searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=("table",))
+    tables = SearchOptions(mode="lexical", kinds=("table",))
+    result = searcher.search("कर", collection=COLLECTION, model=MODEL, options=tables)
     assert [(hit.chunk.kind, hit.chunk.text) for hit in result.hits] == [("table", "| कर | रु. ५० |")]
     for where, n in (
         ([Condition("source", "=", ("शुल्क.docx",))], 1),
         ([Condition("kind", "=", ("text",))], 0),
     ):
         result = searcher.search(
-            "कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=("table",), where=where
+            "कर",
+            collection=COLLECTION,
+            model=MODEL,
+            options=SearchOptions(mode="lexical", kinds=("table",), where=where),
         )
         assert len(result.hits) == n
     with pytest.raises(CallerError, match="kinds are empty"):
-        searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=())
+        searcher.search("कर", collection=COLLECTION, model=MODEL, options=SearchOptions(kinds=()))
+    odd = SearchOptions(kinds=("picture",))  # type: ignore[arg-type]
     with pytest.raises(CallerError, match="picture"):
-        searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical", kinds=("picture",))  # type: ignore[arg-type]
+        searcher.search("कर", collection=COLLECTION, model=MODEL, options=odd)
 
 
 def test_dense(searcher: Searcher) -> None:
-    result = searcher.search(TAX, collection=COLLECTION, model=MODEL, mode="dense")
+    result = searcher.search(TAX, collection=COLLECTION, model=MODEL, options=SearchOptions(mode="dense"))
     assert (result.query, result.collection, result.model) == (TAX, COLLECTION, MODEL)
     assert (result.generation, result.mode) == (1, "dense")
     assert [hit.rank for hit in result.hits] == [1, 2, 3, 4]
@@ -107,7 +116,7 @@ def test_dense(searcher: Searcher) -> None:
 
 
 def test_lexical_needs_no_encoder(index: ExactIndex) -> None:
-    result = Searcher(index, no_encoder).search("हात", collection=COLLECTION, model=MODEL, mode="lexical")
+    result = Searcher(index, no_encoder).search("हात", collection=COLLECTION, model=MODEL, options=LEXICAL)
     assert {hit.chunk.text for hit in result.hits} == {SOAP, HANDS}
     assert [hit.scores["lexical_rank"] for hit in result.hits] == [1, 2]
     assert all(hit.score == hit.scores["lexical"] > 0 for hit in result.hits)
@@ -126,8 +135,9 @@ def test_hybrid_fuses_both(searcher: Searcher) -> None:
 
 
 def test_weights(searcher: Searcher) -> None:
-    def best(*weights: float) -> str:
-        found = searcher.search("भर्ना", collection=COLLECTION, model=MODEL, weights=weights)  # type: ignore[arg-type]
+    def best(dense: float, lexical: float) -> str:
+        options = SearchOptions(weights=(dense, lexical))
+        found = searcher.search("भर्ना", collection=COLLECTION, model=MODEL, options=options)
         return found.hits[0].chunk.text
 
     assert best(1.0, 0.0) == TAX  # where the double points when it does not know a query
@@ -140,13 +150,16 @@ def test_a_query_without_terms_or_matches_is_dense_only(searcher: Searcher) -> N
         result = searcher.search(query, collection=COLLECTION, model=MODEL)
         assert result.hits
         assert all("lexical" not in hit.scores for hit in result.hits)
-    assert searcher.search("xyzzy", collection=COLLECTION, model=MODEL, mode="lexical").hits == ()
+    assert searcher.search("xyzzy", collection=COLLECTION, model=MODEL, options=LEXICAL).hits == ()
 
 
 def test_k_and_candidates(searcher: Searcher) -> None:
     def n_hits(k: int, candidates: int = 20) -> int:
         asked = searcher.search(
-            TAX, collection=COLLECTION, model=MODEL, k=k, candidates=candidates, mode="dense"
+            TAX,
+            collection=COLLECTION,
+            model=MODEL,
+            options=SearchOptions(k=k, candidates=candidates, mode="dense"),
         )
         return len(asked.hits)
 
@@ -159,21 +172,37 @@ def test_k_and_candidates(searcher: Searcher) -> None:
     [
         ({"query": ""}, "blank"),
         ({"query": " \u200b\n"}, "blank"),
-        ({"k": 0}, "k is 0"),
-        ({"k": 1001}, "k is 1001"),
-        ({"candidates": -1}, "candidates is -1"),
-        ({"mode": "hybrd"}, "Did you mean 'hybrid'"),
-        ({"weights": (0, 0)}, "not both 0"),
-        ({"weights": (-1, 1)}, "0 or more"),
-        ({"weights": (float("nan"), 1)}, "0 or more"),
         ({"collection": "nepali_doc"}, "Did you mean 'nepali_docs'"),
+        ({"collection": []}, "no collection"),
         ({"model": "intfloat/multilingual-e5-smal"}, "Did you mean 'intfloat/multilingual-e5-small'"),
+        ({"options": SearchOptions(reranker="bge")}, "reranker"),
     ],
 )
 def test_mistakes_of_the_caller(index: ExactIndex, changed: dict[str, object], message: str) -> None:
     given = {"query": TAX, "collection": COLLECTION, "model": MODEL, **changed}
     with pytest.raises(CallerError, match=message):
-        Searcher(index, no_encoder).search(**given)  # type: ignore[arg-type]
+        Searcher(index, lambda name: Constant()).search(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"k": 0}, "k is 0"),
+        ({"k": 1001}, "k is 1001"),
+        ({"candidates": -1}, "candidates is -1"),
+        ({"per_page": -1}, "per_page is -1"),
+        ({"mode": "hybrd"}, "Did you mean 'hybrid'"),
+        ({"fusion": "calibratd"}, "Did you mean 'calibrated'"),
+        ({"around": "chapter"}, "around"),
+        ({"weights": (0, 0)}, "not both 0"),
+        ({"weights": (-1, 1)}, "0 or more"),
+        ({"weights": (float("nan"), 1)}, "0 or more"),
+        ({"threshold": float("nan")}, "threshold is nan"),
+    ],
+)
+def test_options_out_of_range(searcher: Searcher, changed: dict[str, object], message: str) -> None:
+    with pytest.raises(CallerError, match=message):
+        searcher.search(TAX, collection=COLLECTION, model=MODEL, options=SearchOptions(**changed))  # type: ignore[arg-type]
 
 
 def test_nothing_published_at_all() -> None:
@@ -197,7 +226,7 @@ def test_query_vectors_are_cached_where_there_is_a_cache(
 ) -> None:
     cached = Searcher(index, lambda name: encoder, EmbeddingCache(tmp_path))
     first = cached.search(TAX, collection=COLLECTION, model=MODEL)
-    assert cached.search(TAX, collection=COLLECTION, model=MODEL) == first
+    assert cached.search(TAX, collection=COLLECTION, model=MODEL).hits == first.hits
     assert encoder.encoded == [TAX]
 
 
@@ -215,7 +244,7 @@ def test_a_new_generation_is_found_at_once(engine: str, corpus: Corpus, tmp_path
     searcher = Searcher(index, no_encoder)
 
     def found() -> tuple[int, set[str]]:
-        result = searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical")
+        result = searcher.search("कर", collection=COLLECTION, model=MODEL, options=LEXICAL)
         return result.generation, {hit.chunk.source for hit in result.hits}
 
     assert found() == (1, {"कर.txt"})
@@ -237,7 +266,7 @@ def test_another_process_is_followed_within_the_look_up_time(
     searcher = Searcher(index, no_encoder)
 
     def generation() -> int:
-        return searcher.search("कर", collection=COLLECTION, model=MODEL, mode="lexical").generation
+        return searcher.search("कर", collection=COLLECTION, model=MODEL, options=LEXICAL).generation
 
     assert generation() == 1
     for number in range(2, 5):  # the first generation is gone from the server now
@@ -252,7 +281,7 @@ def test_a_generation_that_vanished_is_opened_anew(corpus: Corpus, tmp_path: Pat
     publisher, index = QdrantIndex(client, tmp_path / "a"), QdrantIndex(client, tmp_path / "b")
     corpus.publish(publisher)
     searcher = Searcher(index, no_encoder)
-    ask = {"collection": COLLECTION, "model": MODEL, "mode": "lexical"}
+    ask = {"collection": COLLECTION, "model": MODEL, "options": LEXICAL}
     assert searcher.search("कर", **ask).generation == 1  # type: ignore[arg-type]
     for number in range(2, 5):
         corpus.put("नयाँ.txt", [f"कर {number}"])
@@ -260,8 +289,12 @@ def test_a_generation_that_vanished_is_opened_anew(corpus: Corpus, tmp_path: Pat
     assert searcher.search("कर", **ask).generation == 4  # type: ignore[arg-type]
 
 
-def search_beside(index: Index, publish: Callable[[], int]) -> tuple[int, list[int]]:
-    """Search in eight threads while ``publish`` runs; return its last edition and the generations seen."""
+def search_beside(index: Index, publish: Callable[[list[int]], int]) -> tuple[int, list[int]]:
+    """Search in eight threads while ``publish`` runs, which is given the generations seen so far.
+
+    Returns:
+        Its last edition, and the generations seen.
+    """
     searcher, stop = Searcher(index, lambda name: Constant()), threading.Event()
     seen: list[int] = []
     errors: list[BaseException] = []
@@ -269,7 +302,9 @@ def search_beside(index: Index, publish: Callable[[], int]) -> tuple[int, list[i
     def search() -> None:
         while not stop.is_set():
             try:
-                result = searcher.search("साझा", collection=COLLECTION, model=MODEL, k=20)
+                result = searcher.search(
+                    "साझा", collection=COLLECTION, model=MODEL, options=SearchOptions(k=20)
+                )
                 editions = {hit.chunk.text.split()[0] for hit in result.hits}
                 assert len(result.hits) == 20
                 assert editions == {f"संस्करण{result.generation}"}
@@ -282,7 +317,7 @@ def search_beside(index: Index, publish: Callable[[], int]) -> tuple[int, list[i
     for thread in threads:
         thread.start()
     try:
-        last = publish()
+        last = publish(seen)
     finally:
         stop.set()
         for thread in threads:
@@ -297,7 +332,7 @@ def test_searches_go_on_while_another_process_publishes(tmp_path: Path) -> None:
     index = EdgeIndex(tmp_path)
     marked(1).publish(index)
 
-    def publish() -> int:
+    def publish(seen: list[int]) -> int:
         script = Path(__file__).with_name("publish_generations.py")
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(
@@ -317,7 +352,17 @@ def test_searches_go_on_while_another_process_publishes(tmp_path: Path) -> None:
 def test_searches_go_on_while_this_process_publishes() -> None:
     index = ExactIndex()
     marked(1).publish(index)
-    last, seen = search_beside(index, lambda: publish_marked(index, lambda number: number == 4))
+
+    def publish(seen: list[int]) -> int:
+        def until(number: int) -> bool:
+            deadline = time.monotonic() + 30
+            while number not in seen and time.monotonic() < deadline:
+                time.sleep(0.01)
+            return number == 4
+
+        return publish_marked(index, until)
+
+    last, seen = search_beside(index, publish)
     assert set(seen) == set(range(1, last + 1))
 
 
