@@ -27,6 +27,8 @@ _FULL = 0.55
 """Prose fills its column: the share of rows that reach over most of it."""
 _INKED = 0.6
 """Share of its rows that prose fills, columns with their gutters too; cells leave more white."""
+_MORE_COLUMNS = 2
+"""Columns beside the first two; a row that is parted more often is one of cells."""
 _MOST = 0.6
 _COLUMN = 10
 """A column of prose is at least so many em wide."""
@@ -78,6 +80,7 @@ class Row(Generic[W]):
         start, end: Edges in the frame of the line.
         size: Largest em.
         inked: Share of the row that words fill.
+        n_wide: Times that wide white parts it.
     """
 
     words: list[W]
@@ -88,6 +91,7 @@ class Row(Generic[W]):
     end: float = field(init=False)
     size: float = field(init=False)
     inked: float = field(init=False)
+    n_wide: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.start = self.words[0].start
@@ -95,6 +99,7 @@ class Row(Generic[W]):
         self.size = max(word.size for word in self.words)
         width = sum(word.end - word.start for word in self.words)
         self.inked = width / max(self.end - self.start, 0.1)
+        self.n_wide = len(_gaps(self, WIDE))
 
     @property
     def baseline(self) -> float:
@@ -151,8 +156,9 @@ def _over(one: Row[W], other: Row[W]) -> bool:
 def _columns(rows: Sequence[Row[W]], within: tuple[int, ...] = ()) -> Iterator[Row[W]]:
     """Yield rows, those of stretches in columns cut in two at each gutter."""
     at = 0
+    refused: dict[float, int] = {}
     while at < len(rows):
-        gutter, end = _gutter(rows, at)
+        gutter, end = _gutter(rows, at, refused)
         if gutter is None:
             yield Row(rows[at].words, column=within)
             at += 1
@@ -169,11 +175,23 @@ def _sides(rows: Sequence[Row[W]], gutter: float) -> tuple[list[Row[W]], list[Ro
     return [Row(words) for words in left if words], [Row(words) for words in right if words]
 
 
-def _gutter(rows: Sequence[Row[W]], at: int) -> tuple[float | None, int]:
-    """Find the white that runs down from a row between two columns of prose, and where it ends."""
-    if median(row.inked for row in rows[at : at + _COLUMN_ROWS]) < _INKED:
+def _gutter(
+    rows: Sequence[Row[W]], at: int, refused: dict[float, int], deeper: int = _MORE_COLUMNS
+) -> tuple[float | None, int]:
+    """Find the white that runs down from a row between two columns of prose, and where it ends.
+
+    Args:
+        rows: Of a page, or of one of its columns.
+        at: Position of the row.
+        refused: Grows by white that parts no prose, and the row until which it need not be looked at again.
+        deeper: How many times the columns may be columns themselves.
+    """
+    around = rows[at : at + _COLUMN_ROWS]
+    if median(row.inked for row in around) < _INKED or median(row.n_wide for row in around) > _MORE_COLUMNS:
         return None, at
     for left, right in _gaps(_with_neighbour(rows, at), _NARROW):
+        if any(left < white < right and at < until for white, until in refused.items()):
+            continue
         end = at + 1
         while end < len(rows):
             narrowed = _narrowed(rows[end], left, right)
@@ -186,8 +204,9 @@ def _gutter(rows: Sequence[Row[W]], at: int) -> tuple[float | None, int]:
             continue
         gutter = (left + right) / 2
         sides = _sides(rows[at:end], gutter)
-        if all(len(side) >= _MOST * max(map(len, sides)) and _is_prose(side) for side in sides):
+        if all(len(side) >= _MOST * max(map(len, sides)) and _is_prose(side, deeper) for side in sides):
             return gutter, end
+        refused[gutter] = min(end, at + _NARROW_ROWS)
     return None, at
 
 
@@ -223,18 +242,18 @@ def _narrowed(row: Row[W], left: float, right: float) -> tuple[float, float] | N
     return (left, right) if right - left > 0.8 * row.size else None
 
 
-def _is_prose(rows: Sequence[Row[W]]) -> bool:
+def _is_prose(rows: Sequence[Row[W]], deeper: int) -> bool:
     """Say whether rows fill their column with lines, not cells; or with columns that do."""
     if len(rows) < _COLUMN_ROWS:
         return False
     start, end = min(row.start for row in rows), max(row.end for row in rows)
     if end - start < _COLUMN * median(row.size for row in rows):
         return False
-    full = [row for row in rows if row.end - row.start > 0.8 * (end - start) and not _gaps(row, WIDE)]
-    if len(full) >= _FULL * len(rows):
-        return True
+    full = [row for row in rows if row.end - row.start > 0.8 * (end - start) and not row.n_wide]
+    if len(full) >= _FULL * len(rows) or not deeper:
+        return len(full) >= _FULL * len(rows)
     first = next((at for at, row in enumerate(rows) if _gaps(row, _NARROW)), 0)
-    gutter, last = _gutter(rows, first)
+    gutter, last = _gutter(rows, first, {}, deeper - 1)
     return gutter is not None and last - first >= _MOST * len(rows)
 
 

@@ -75,7 +75,7 @@ class _Mark:
         text = _folded(self.line.text)
         if roman := _ROMAN.fullmatch(text):
             return (text[: roman.start(1)], text[roman.end(1) :]), (_roman(roman[1].lower()),)
-        pieces = re.split(r"(\d+)", text)
+        pieces = re.split(r"(\d{1,12})", text)
         return tuple(pieces[::2]), tuple(map(int, pieces[1::2]))
 
     @cached_property
