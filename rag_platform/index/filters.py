@@ -1,7 +1,8 @@
 """Filters: what a condition means, and how a point stores what the engines need to apply it before ranking.
 
-Equality is looked up among a point's ``tags``, one keyword list with one index for all names; numbers are
-compared in ``fields.<name>``. Which conditions a question has is decided above.
+Equality is looked up among a point's ``tags``, one keyword list with one index for all names, in which words
+are folded as a search folds them; numbers are compared in ``fields.<name>``. Which conditions a question has
+is decided above.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, get_args
 
 from rag_platform.errors import CallerError, UnknownName
+from rag_platform.text.references import value_key
 from rag_platform.types import Chunk, Condition, Operator, Value
 
 __all__ = [
@@ -81,7 +83,9 @@ def holds(condition: Condition, chunk: Chunk) -> bool:
     else:
         present = chunk.fields.get(condition.field, ())
     if condition.operator in ("=", "!="):
-        return any(value in condition.values for value in present) == (condition.operator == "=")
+        as_is = condition.field in _STORED + _NUMBERS
+        one, other = (values if as_is else map(_folded, values) for values in (present, condition.values))
+        return set(one).isdisjoint(other) == (condition.operator == "!=")
     compare, bound = _COMPARE[condition.operator], condition.values[0]
     return any(compare(value, bound) for value in present if isinstance(value, int))
 
@@ -165,7 +169,11 @@ def _among(engine: Any, key: str, values: Sequence[Value]) -> Any:  # noqa: ANN4
 
 
 def _tag(name: str, value: Value) -> str:
-    return f"{name}={json.dumps(value, ensure_ascii=False)}"
+    return f"{name}={json.dumps(_folded(value), ensure_ascii=False)}"
+
+
+def _folded(value: Value) -> Value:
+    return value_key(value) if isinstance(value, str) else value
 
 
 def _numbered(name: str) -> str:
