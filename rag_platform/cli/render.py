@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rag_platform.entries import Entry
     from rag_platform.errors import RagError
     from rag_platform.protocols import Manifest
-    from rag_platform.types import Hit
+    from rag_platform.retrieval.explain import Explanation
+    from rag_platform.types import Chunk, Hit
 
 __all__ = [
     "Format",
@@ -29,6 +30,7 @@ __all__ = [
     "document_row",
     "document_value",
     "emit",
+    "explanation_rows",
     "hit_row",
     "hit_value",
     "ingested_row",
@@ -143,6 +145,20 @@ def hit_value(hit: Hit) -> Row:
         "header": hit.chunk.header,
         "document_id": hit.chunk.document_id,
         "chunk_id": hit.chunk.chunk_id,
+        "fields": {name: list(values) for name, values in hit.chunk.fields.items()},
+        "scores": dict(hit.scores),
+        "context": [_place(chunk) for chunk in hit.context],
+        "duplicates": [_place(chunk) for chunk in hit.duplicates],
+    }
+
+
+def _place(chunk: Chunk) -> Row:
+    return {
+        "source": chunk.source,
+        "page_first": chunk.page_first,
+        "page_last": chunk.page_last,
+        "chunk_id": chunk.chunk_id,
+        "text": chunk.text,
     }
 
 
@@ -156,6 +172,32 @@ def hit_row(hit: Hit) -> Row:
         "page": str(first) if first == last else f"{first}-{last}",
         "text": snippet(hit.chunk.text),
     }
+
+
+def explanation_rows(explanation: Explanation) -> list[Row]:
+    """Return the reasons of a search for a table: a line each."""
+    terms = [f"{term} ×{weight:g} in {n}" for term, (weight, n) in explanation.terms.items()]
+    read = [
+        f"{one.token}: " + ", ".join(f"{c.word} {c.similarity:.2f}" for c in one.candidates[:4])
+        for one in explanation.expansions
+        if one.candidates
+    ]
+    fused = explanation.fusion
+    lines = {
+        "normal form": explanation.normal_form,
+        "language": explanation.language,
+        "reading": explanation.reading,
+        "expansions": "; ".join(read),
+        "terms": "; ".join(terms),
+        "conditions": "; ".join(
+            f"{c.field} {c.operator} {'|'.join(map(str, c.values))}" for c in explanation.conditions
+        ),
+        "candidates": ", ".join(f"{n} {part}" for part, n in explanation.candidates.items()),
+        "fusion": f"{fused}, a full match is worth {explanation.match:g}" if fused == "calibrated" else fused,
+        "reranker": explanation.reranker,
+        "time": ", ".join(f"{step} {ms:.1f} ms" for step, ms in explanation.milliseconds.items()),
+    }
+    return [{"reason": name, "value": value} for name, value in lines.items() if value]
 
 
 def document_row(entry: Entry) -> Row:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_platform.errors import CallerError
-from rag_platform.retrieval.fusion import weighted_rrf
+from rag_platform.retrieval.fusion import calibrated, weighted_rrf, weighted_scores
 from rag_platform.types import Scored
 
 
@@ -73,3 +73,40 @@ def test_every_hit_appears_once_and_in_order(first: list[str], second: list[str]
     assert sorted(one.chunk_id for one in fused) == sorted({*first, *second})
     assert [one.score for one in fused] == sorted((one.score for one in fused), reverse=True)
     assert all(0 < one.score <= 1 / 61 for one in fused)
+
+
+def ids(ranking: list[Scored]) -> list[str]:
+    return [one.chunk_id for one in ranking]
+
+
+def test_calibrated_adds_what_shared_words_are_worth() -> None:
+    dense = [Scored("अ", 0.50), Scored("आ", 0.40)]
+    coverage = [Scored("आ", 1.0), Scored("इ", 0.25)]
+    fused = calibrated(dense, coverage, (0.5, 0.5), match=0.8)
+    assert [(one.chunk_id, round(one.score, 4)) for one in fused] == [
+        ("आ", 0.6),  # half of 0.40 and half of 0.8 * 1
+        ("अ", 0.25),
+        ("इ", 0.25),  # the last cosine, 0.40, and 0.8 * 0.25 ** 1.5
+    ]
+
+
+def test_calibrated_leaves_cosines_alone_where_no_words_are_shared() -> None:
+    dense = [Scored("अ", 0.5), Scored("आ", 0.4), Scored("इ", 0.3)]
+    assert ids(calibrated(dense, [], (0.7, 0.3), match=0.7)) == ["अ", "आ", "इ"]
+
+
+def test_calibrated_without_a_dense_part_ranks_by_words() -> None:
+    assert ids(calibrated([], [Scored("अ", 0.2), Scored("आ", 0.1)], (0.7, 0.3), match=0.7)) == ["अ", "आ"]
+    assert calibrated([], [], (0.7, 0.3), match=0.7) == []
+
+
+def test_weighted_scores_are_scaled_first() -> None:
+    dense = [Scored("अ", 0.9), Scored("आ", 0.8)]
+    lexical = [Scored("आ", 12.0), Scored("इ", 6.0)]
+    fused = weighted_scores([dense, lexical], [0.7, 0.3])
+    assert fused == [Scored("अ", 0.7), Scored("आ", 0.3), Scored("इ", 0.0)]
+    assert weighted_scores([dense, lexical], [0, 1]) == [Scored("आ", 1.0), Scored("इ", 0.0)]
+
+
+def test_one_hit_alone_has_all_of_its_weight() -> None:
+    assert weighted_scores([[Scored("अ", 0.1)]], [0.7]) == [Scored("अ", 0.7)]
