@@ -303,7 +303,7 @@ def _hubs(reader: CollectionReader, facts: _Facts) -> tuple[Hubness | None, list
             "hub",
             at_of[hub.chunk_id],
             f"in the top ten of {hub.questions} of {spread.probes} questions from {hub.documents} other "
-            f"documents; expected {spread.expected:.2g}",
+            f"documents; expected {hub.expected:.2g}",
         )
         for hub in hubs
     ]

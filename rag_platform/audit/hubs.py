@@ -7,7 +7,8 @@ the k-occurrences says how hubby a collection is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ _LIMITS = (60, 500)
 """Chunks asked for, so that ten of other documents are among them; the second where the first is too few."""
 _SURELY = 5.0
 """Standard deviations above the expected number from which it is no chance."""
-_LEAST_QUESTIONS, _LEAST_DOCUMENTS = 5, 3
+_LEAST_QUESTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Hubness:
 
     Attributes:
         probes: Questions asked.
-        expected: Top tens that each chunk would be in if all were equal: ``probes * 10 / chunks``.
+        expected: Top tens that a chunk is in on average: ``probes * 10 / chunks``.
         skewness: Of the number of top tens over all chunks; near 0 is even, above 3 hubby.
         worst: The largest number.
     """
@@ -58,6 +59,7 @@ class Hub:
     chunk_id: str
     questions: int
     documents: int
+    expected: float
 
 
 def hubness(
@@ -80,16 +82,40 @@ def hubness(
     n_points = len(document_of)
     counts = np.zeros(n_points)
     counts[: len(asked_by)] = [len(documents) for documents in asked_by.values()]
-    expected = len(probes) * K / n_points
-    threshold = max(_LEAST_QUESTIONS, expected + _SURELY * (expected * (1 - K / n_points)) ** 0.5)
-    hubs = [
-        Hub(key, len(documents), len(set(documents)))
-        for key, documents in asked_by.items()
-        if len(documents) >= threshold and len(set(documents)) >= _LEAST_DOCUMENTS
-    ]
+    expected = _expected(probes, document_of)
+    hubs = []
+    for key, documents in asked_by.items():
+        mean, variance = expected(document_of[key])
+        if len(documents) >= _LEAST_QUESTIONS and len(documents) > mean + _SURELY * variance**0.5:
+            hubs.append(Hub(key, len(documents), len(set(documents)), round(mean, 4)))
     hubs.sort(key=lambda hub: (-hub.questions, hub.chunk_id))
-    spread = Hubness(len(probes), round(expected, 4), round(skewness(counts), 4), int(counts.max(initial=0)))
+    spread = Hubness(
+        len(probes),
+        round(len(probes) * K / n_points, 4),
+        round(skewness(counts), 4),
+        int(counts.max(initial=0)),
+    )
     return spread, hubs
+
+
+def _expected(
+    probes: Sequence[Probe], document_of: Mapping[str, int]
+) -> Callable[[int], tuple[float, float]]:
+    """Return a function from a document to mean and variance of the top tens that each of its chunks is in.
+
+    A question is answered by the chunks of all other documents alike; those of a small document answer all
+    the questions of a large one.
+    """
+    sizes, asked = Counter(document_of.values()), Counter(probe.document for probe in probes)
+    chances = {one: min(1.0, K / max(1, len(document_of) - sizes[one])) for one in asked}
+    mean = sum(n * chances[one] for one, n in asked.items())
+    variance = sum(n * chances[one] * (1 - chances[one]) for one, n in asked.items())
+
+    def of(document: int) -> tuple[float, float]:
+        n, chance = asked[document], chances.get(document, 0.0)
+        return mean - n * chance, max(0.0, variance - n * chance * (1 - chance))
+
+    return of
 
 
 def _nearest(reader: CollectionReader, probe: Probe, document_of: Mapping[str, int]) -> list[str]:

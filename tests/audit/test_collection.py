@@ -183,7 +183,8 @@ def test_only_chunks_of_other_documents_answer(publish: Publish) -> None:
     number = {"क.txt": 0, "ख.txt": 1}
     document_of = {point.chunk.chunk_id: number[point.chunk.source] for point in points}
     asked = [Probe(0, point.vector) for point in points if point.chunk.source == "क.txt"]
-    spread, _ = hubness(reader, asked, document_of)
+    spread, hubs = hubness(reader, asked, document_of)
+    assert hubs == []  # they are all that can answer: nothing else is to be expected
     assert spread.worst == 12  # both chunks of ख are in the top ten of every question of क
     assert spread.expected == round(12 * 10 / 14, 4)
     counts = np.array([12.0, 12.0] + [0.0] * 12)
