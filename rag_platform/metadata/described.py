@@ -51,7 +51,13 @@ _LETTER_HEAD = 1500
 _TITLE_LINES = 8
 _LETTER_LINES = 12
 
-_SURE_LABEL = regex.compile(r"(?:^|[\t|]|\s{2,})[ *|]*(?:मिति|date)[ *]*[:ः\-–.]*[\s*]*$", regex.I | regex.M)
+_SURE_LABEL = regex.compile(
+    r"(?:प्रमाणीकरण|प्रकाशन|प्रकाशित|जारी)\s+(?:भएको\s+|गरिएको\s+)?मिति[\s:ः\-–.|*]*$"
+    r"|(?:date\s+of\s+(?:authentication|publication|issue)|publication\s+date|(?:published|issued)(?:\s+on)?)"
+    r"[\s:\-–.|*]*$",
+    regex.I,
+)
+_LABEL = regex.compile(r"(?:^|[\t|]|\s{2,})[ *|]*(?:मिति|date)[ *]*[:ः\-–.]*[\s*]*$", regex.I | regex.M)
 _ENDS = regex.compile(r"\s?(?:गते)?\s*\**(?:[ \t]*(?:\n|$)|[।|\t]|\s{2,})")
 _NUMBER = regex.compile(
     r"(?m)(?:^|[\s|])(?:च\.\s?नं\.?|चलानी\s*(?:नं\.?|नम्बर))\s*[:ः.\-–]*\s*(?P<n>[0-9०-९][0-9०-९/\-]*)"
