@@ -37,11 +37,15 @@ class HtmlFonts:
         root: The tree whose style sheets count.
         pictures: Reads what is written on pictures.
         load: Returns the file that a picture's source names.
+
+    Attributes:
+        layouts: Tables, by ``id``, that were found to hold no data, so that none is tried twice.
     """
 
     def __init__(self, root: Tag, pictures: EmbeddedPictures, load: LoadPicture) -> None:
         self.runs = LegacyRuns()
         self.pictures, self._load = pictures, load
+        self.layouts: set[int] = set()
         self._rules: dict[str, str] = {}
         self._known: dict[int, str] = {}
         for sheet in root.find_all("style"):

@@ -30,8 +30,10 @@ __all__ = ["Job", "Limits", "do_all", "parse_all"]
 
 _T = TypeVar("_T")
 
-_INLINE_BYTES = {**dict.fromkeys(("txt", "md", "csv", "tsv", "jsonl"), 1 << 20), "html": 1 << 18}
-"""Files of text up to these sizes are parsed in the calling process: starting another costs more."""
+_INLINE_BYTES = {**dict.fromkeys(("txt", "md", "csv", "tsv", "jsonl"), 1 << 20), "html": 1 << 15}
+"""Files of text up to these sizes are parsed in the calling process: starting another costs more.
+
+Of HTML only small ones: no parser is quick with tags in tags in tags."""
 _START_S = 120.0
 """A process that is not ready by then never will be; a cold, busy machine takes seconds."""
 _LOOK_S = 0.25

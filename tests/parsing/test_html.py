@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from parsing.files import Read, Write
 
@@ -114,3 +116,13 @@ def test_a_table_inside_a_table_of_data(write: Write, read: Read) -> None:
     inner = "<table><tr><td>क<td>ख<tr><td>ग<td>घ</table>"
     page = f"<meta charset=utf-8><table><tr><th>सेवा<th>विवरण<tr><td>दर्ता<td>{inner}</table>"
     assert read(write("a.html", page)).text == ("| सेवा | विवरण |\n| --- | --- |\n| दर्ता | क, ख; ग, घ |")
+
+
+@pytest.mark.parametrize("cell", ["<td>", "<th>क<td>"])
+def test_tables_in_tables_in_tables_are_read_in_time(write: Write, read: Read, cell: str) -> None:
+    """Each that is tried as a table of data and given up must not double the work of those around it."""
+    started = time.monotonic()
+    document = read(write("a.html", f"<meta charset=utf-8>{f'<table><tr>{cell}' * 150}{'ख' * 3000}"))
+
+    assert document.text.endswith("ख" * 3000)
+    assert time.monotonic() - started < 20
