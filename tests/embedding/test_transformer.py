@@ -1,4 +1,5 @@
 import dataclasses
+import importlib.util
 import json
 import os
 import subprocess
@@ -11,9 +12,17 @@ import pytest
 
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra models)")
 
-from rag_platform.embedding.catalogue import EncoderSpec, PromptSpec
+from embedding.tiny_models import TinyModels
+
+from rag_platform.embedding.catalogue import ENCODERS, EncoderSpec, PromptSpec
 from rag_platform.embedding.transformer import SentenceTransformerEncoder, pick_device
-from rag_platform.errors import CallerError, ChunkTooLong, DimensionMismatch, MissingDependency
+from rag_platform.errors import (
+    CallerError,
+    ChunkTooLong,
+    DimensionMismatch,
+    InvalidSetting,
+    MissingDependency,
+)
 
 HERE = Path(__file__).parent
 SPEC = EncoderSpec(
@@ -46,6 +55,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spec.loader.exec_module(module)
     path: Path = module.build_tiny_bert(tmp_path_factory.mktemp("tiny"))
     return path
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
+    return TinyModels(tmp_path_factory.mktemp("architectures"))
 
 
 @pytest.fixture(scope="module")
@@ -249,3 +263,67 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingDependency, match=r"pip install 'rag-platform\[models\]'"):
         SentenceTransformerEncoder(SPEC, path=folder).encode(["वडा"], "query")
+
+
+def test_a_smaller_vector_is_the_head_of_the_whole_one_made_unit_again(folder: Path) -> None:
+    spec = dataclasses.replace(SPEC, min_dim=8)
+    whole = SentenceTransformerEncoder(spec, path=folder, device="cpu")
+    small = SentenceTransformerEncoder(spec, path=folder, device="cpu", dim=8)
+    found = small.encode(TEXTS, "passage")
+    head = whole.encode(TEXTS, "passage")[:, :8]
+    assert found == pytest.approx(head / np.linalg.norm(head, axis=1, keepdims=True), abs=1e-6)
+    assert (small.dim, found.shape) == (8, (5, 8))
+    assert small.recipe == whole.recipe + "|dim 8"
+    for dim in (4, 64):
+        with pytest.raises(InvalidSetting, match=f"is {dim}, but rag-test/tiny offers 8 to 32"):
+            SentenceTransformerEncoder(spec, path=folder, dim=dim)
+
+
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_a_backend_that_is_not_installed_is_an_error_with_its_packages(
+    folder: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optimum", None)
+    encoder = SentenceTransformerEncoder(SPEC, path=folder, backend=backend)
+    assert encoder.recipe.endswith(f"|{backend}")
+    with pytest.raises(MissingDependency, match=rf"sentence-transformers\[{backend}\].*RAG_BACKEND=torch"):
+        encoder.encode(["वडा"], "query")
+    with pytest.raises(InvalidSetting, match="'jax'"):
+        SentenceTransformerEncoder(SPEC, path=folder, backend="jax")
+
+
+@pytest.mark.skipif(
+    not importlib.util.find_spec("optimum"), reason="Optimum is not installed (sentence-transformers[onnx])"
+)
+def test_onnx_gives_the_vectors_of_torch(folder: Path, encoder: SentenceTransformerEncoder) -> None:
+    pytest.importorskip("optimum.onnxruntime", reason="Optimum for ONNX is not installed")
+    exported = SentenceTransformerEncoder(SPEC, path=folder, backend="onnx")
+    expected = encoder.encode(TEXTS, "passage")
+    assert exported.encode(TEXTS, "passage") == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture"),
+    [
+        ("BAAI/bge-m3", "xlm-roberta cls"),
+        ("intfloat/multilingual-e5-base", "xlm-roberta mean"),
+        ("intfloat/multilingual-e5-large", "xlm-roberta mean"),
+        ("intfloat/multilingual-e5-large-instruct", "xlm-roberta mean"),
+        ("Qwen/Qwen3-Embedding-0.6B", "qwen3 lasttoken"),
+        ("Qwen/Qwen3-Embedding-4B", "qwen3 lasttoken"),
+        ("Qwen/Qwen3-Embedding-8B", "qwen3 lasttoken"),
+        ("jinaai/jina-embeddings-v5-text-small-retrieval", "qwen3 lasttoken"),
+    ],
+)
+def test_a_catalogue_entry_reads_its_prompt_and_pools_as_its_weights_say(
+    tiny: TinyModels, name: str, architecture: str
+) -> None:
+    """On tiny weights of its architecture: the vector is that of the prompted text, pooled by hand."""
+    spec = dataclasses.replace(ENCODERS[name], dim=32, revision=None)
+    encoder = SentenceTransformerEncoder(spec, path=tiny.folder(architecture), device="cpu")
+    for prompt in ("query", "passage"):
+        side = spec.prompt(prompt)
+        words = tiny.prompts[side.name] if side.name else side.text
+        expected = tiny.pooled(architecture, words + TEXTS[2])
+        assert encoder.encode([TEXTS[1], TEXTS[2]], prompt)[1] == pytest.approx(expected, abs=1e-5)
+    assert tiny.prompts["query"] == ENCODERS["Qwen/Qwen3-Embedding-0.6B"].query.text
