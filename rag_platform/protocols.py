@@ -9,13 +9,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_platform.types import Chunk, Condition, Prompt, Scored, Span
+from rag_platform.types import Answer, Chunk, Condition, Passage, Prompt, Scored, Span
 
 __all__ = [
     "Chunker",
     "CollectionReader",
     "Encoder",
     "FloatArray",
+    "Generator",
     "Index",
     "Lexicon",
     "Manifest",
@@ -119,6 +120,24 @@ class Reranker(Protocol):
 
         Scores of one call compare with each other; their unit is the model's own (a logit, a probability).
         """
+        ...
+
+
+class Generator(Protocol):
+    """Answers a question from passages."""
+
+    @property
+    def name(self) -> str:
+        """``extractive``, ``none``, or LiteLLM's name of a model."""
+        ...
+
+    @property
+    def recipe(self) -> str:
+        """Name, prompts and options as one string: equal recipes are asked equally."""
+        ...
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        """Return the answer that the passages support, or a refusal."""
         ...
 
 

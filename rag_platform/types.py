@@ -18,6 +18,7 @@ __all__ = [
     "DEFAULT_COLLECTION",
     "DEFAULT_KINDS",
     "PAGE_BREAK",
+    "Answer",
     "Around",
     "Chunk",
     "Condition",
@@ -31,12 +32,14 @@ __all__ = [
     "Operator",
     "Origin",
     "Page",
+    "Passage",
     "Prompt",
     "Region",
     "RegionKind",
     "Scored",
     "Span",
     "Status",
+    "Usage",
     "Value",
     "chunk_id",
     "document_id",
@@ -266,6 +269,58 @@ class Hit:
     scores: Mapping[str, float] = field(default_factory=dict)
     context: tuple[Chunk, ...] = ()
     duplicates: tuple[Chunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What a generator reads of a hit: its text, and where it is from.
+
+    Attributes:
+        path: Headings above it, joined by `` > ``; empty without any.
+    """
+
+    text: str
+    source: str = ""
+    page: int = 0
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls to language models took; ``cost`` in US dollars, 0 where the price is not known."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cost + other.cost,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a generator says to a question.
+
+    Attributes:
+        text: As it is shown, with its marks ``[1]``; of a refusal, the words of the refusal.
+        refused: The passages do not answer, and it says so.
+        citations: Numbers of the passages that it cites, from 1, ascending; only passages that exist.
+        usage: Of the calls that made it.
+    """
+
+    text: str
+    refused: bool = False
+    citations: tuple[int, ...] = ()
+    usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)
