@@ -66,7 +66,12 @@ class Settings(BaseSettings):
         "RAG_PROFILE", "default", "full: the reference system's own model defaults"
     )
     collection_name: str = _setting("COLLECTION_NAME", DEFAULT_COLLECTION, "default collection")
-    qdrant_url: str = _setting("QDRANT_URL", "", "Qdrant server; empty: the embedded engine")
+    qdrant_url: str = _setting(
+        "QDRANT_URL",
+        "",
+        "Qdrant server, http:// or https://; empty: the embedded engine",
+        pattern="^(https?://.+)?$",
+    )
     qdrant_api_key: str = _secret("QDRANT_API_KEY", "key of the Qdrant server")
 
     # Extraction

@@ -43,13 +43,23 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except RagError as error:
         say(f"error: {error}")
         code = 1
-    except BrokenPipeError:
-        # The reader (``| head``) has enough. Python's own flush at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (``| head``) has enough
+        _close_stdout()
         code = 141
+    except OSError as error:
+        if error.filename is not None:  # not the output, so a fault of ours
+            raise
+        _close_stdout()
+        say(f"error: the output cannot be written: {error.strerror}; write it elsewhere")
+        code = 1
     if code == 130:
         say("interrupted; what was finished is kept, repeat the command to go on")
     sys.exit(code)
+
+
+def _close_stdout() -> None:
+    """Send what is left of the output nowhere, so that Python's own flush at exit does not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -169,7 +169,8 @@ def check_dim(old: Generation | None, dim: int, *, rebuild: bool) -> None:
         manifest = old.manifest
         raise DimensionMismatch(
             f"collection {manifest.collection!r} holds vectors of size {manifest.dim} of model"
-            f" {manifest.model!r}, these have size {dim}; use another collection, or rebuild (reindex)"
+            f" {manifest.model!r}, these have size {dim}; use another collection, or build this"
+            " one anew: rag ingest --force PATH"
         )
 
 

@@ -51,7 +51,8 @@ def _engine_errors(action: str, folder: Path) -> Iterator[None]:
             raise
         raise StorageError(
             f"cannot {action} {folder}: {error}; check free space, and that the folder may be written (the"
-            " engine needs that even for reading); if the files are damaged, publish again (reindex)"
+            " engine needs that even for reading); if the files are damaged,"
+            " rag ingest --force PATH builds the collection anew"
         ) from error
 
 
@@ -168,7 +169,8 @@ class ShardReader:
         # The engine opens what is left of a damaged folder without a word.
         if (n := self.count()) != manifest.points:
             raise StorageError(
-                f"{folder} holds {n} points, its manifest says {manifest.points}; publish again (reindex)"
+                f"{folder} holds {n} points, its manifest says {manifest.points};"
+                " rag ingest --force PATH builds the collection anew"
             )
         self._lexicon = StoredLexicon.open(lexicon_folder(folder), manifest.points)
 

@@ -175,6 +175,7 @@ def test_search_writes_hits_as_json(shell: Shell, mode: str) -> None:
         "kind",
         "path",
         "header",
+        "fields",
         "document_id",
         "chunk_id",
     }
@@ -193,6 +194,72 @@ def test_search_takes_kinds(shell: Shell) -> None:
     assert shell.json("search", "पानी", "--kinds", "table,image")["hits"] == []
     assert len(shell.json("search", "पानी", "--kinds", " text", "--k", "2")["hits"]) == 2
     assert "Did you mean 'table'" in shell.run("search", "पानी", "--kinds", "tabel", expect=1).stderr
+
+
+@pytest.mark.usefixtures("ingested")
+def test_search_says_why(shell: Shell) -> None:
+    found = shell.json("search", "kar kahile tirne?", "--explain", "--k", "1")
+    reasons = found["explanation"]
+    assert reasons["language"] == "romanized"
+    assert "कर" in reasons["reading"]
+    assert set(reasons["candidates"]) == {"dense", "lexical"}
+    assert reasons["fusion"] == "calibrated"
+    assert {"analysis", "encoding", "dense", "lexical", "fusion"} <= set(reasons["milliseconds"])
+    assert found["hits"][0]["scores"]["lexical_rank"] >= 1
+    shown = shell.run("search", "kar kahile tirne?", "--explain").stdout
+    assert "reading" in shown
+    assert "full match is worth" in shown
+
+
+@pytest.mark.usefixtures("ingested")
+def test_search_shows_what_stands_around_and_is_choosy(shell: Shell) -> None:
+    found = shell.json("search", "सम्पत्ति कर", "--neighbours", "1", "--per-document", "1", "--distinct")[
+        "hits"
+    ]
+    assert len({hit["source"] for hit in found}) == len(found) > 1
+    assert all(isinstance(hit["context"], list) for hit in found)
+    assert shell.json("search", "सम्पत्ति कर", "--threshold", "9")["hits"] == []
+    assert "reranker" in shell.run("search", "कर", "--reranker", "bge-rerankr-v2-m3", expect=1).stderr
+
+
+@pytest.mark.usefixtures("ingested")
+def test_output_that_cannot_be_written_is_an_error(shell: Shell) -> None:
+    for form in ("json", "table"):
+        command = " ".join(f"'{part}'" for part in RAG) + f" documents --format {form} > /dev/full"
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=shell.folder,
+            env=shell.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert "the output cannot be written" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("ingested")
+def test_search_takes_filters_and_says_how_it_understood_them(shell: Shell) -> None:
+    found = shell.run(
+        "search", "पानी", "--where", "source=health.txt", "--where", "language=en", "--format", "json"
+    )
+    assert [hit["source"] for hit in json.loads(found.stdout)["hits"]] == ["health.txt"]
+    assert "where source = health.txt" in found.stderr
+    assert shell.json("search", "पानी", "--where", "published>=2080-04")["hits"] == []
+    failed = shell.run("search", "पानी", "--where", "yaer=2081", expect=1)
+    assert "unknown filter field 'yaer'. Did you mean 'year'?" in failed.stderr
+
+
+def test_ingest_takes_what_is_said_of_files(shell: Shell, tmp_path: Path) -> None:
+    notice = tmp_path / "सूचना.txt"
+    notice.write_text("विद्यालयको सूचना", encoding="utf-8")
+    failed = shell.run("ingest", str(notice), "--meta", "publishr=क", expect=1)
+    assert "unknown field 'publishr'. Did you mean 'publisher'?" in failed.stderr
+    (tmp_path / "एक्लो.meta.toml").write_text('title = "क"\n', encoding="utf-8")
+    shell.json("ingest", str(notice), "--meta", "publisher=सुनकोशी", "--meta", "published=2081-04-15")
+    (hit,) = shell.json("search", "सूचना", "--where", "published=2024-07-30")["hits"]
+    assert hit["fields"] == {"publisher": ["सुनकोशी"], "published": [20240730], "year": [2081]}
 
 
 @pytest.mark.usefixtures("ingested")
