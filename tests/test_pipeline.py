@@ -95,7 +95,7 @@ def test_a_renamed_file_is_not_parsed_or_embedded_again(
         return []
 
     monkeypatch.setattr("rag_platform.pipeline.parse_all", must_not_run)
-    monkeypatch.setattr(system.encoder(MODEL), "encode", must_not_run)
+    monkeypatch.setattr("rag_platform.embedding.hashing.HashingEncoder.encode", must_not_run)
     ingest(system)
     sources = {str(point[0].source) for point in point_set(reader(system))}
     assert sources == {*TEXTS.keys()} - {"health.txt"} | {"पानी/सफा पानी.txt"}
