@@ -11,6 +11,7 @@ and words, and a word keys, is decided in ``text``.
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import logging
 import shutil
@@ -23,6 +24,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from rag_platform.errors import DamagedFile
 from rag_platform.index.files import sync_folder, sync_tree
@@ -35,8 +37,8 @@ __all__ = ["RECIPE", "StoredLexicon", "Tally", "following"]
 
 logger = logging.getLogger(__name__)
 
-RECIPE = "lexicon-1 words-1 phonetic-key-1"
-"""Version of the files, and of how ``text.romanize`` finds and files words."""
+RECIPE = f"lexicon-1 {romanize.RECIPE}"
+"""Version of the files, and of how words are found and filed."""
 
 _REMEDY = "publish again (rag ingest --force PATH builds the collection anew)"
 _TERMS = pa.schema([("index", pa.uint32()), ("chunks", pa.int64())])
@@ -127,7 +129,7 @@ class StoredLexicon:
 
     def frequency(self, term: str) -> int:
         """Return the number of chunks with an analyzed term; terms that share a dimension count together."""
-        index = term_index(term)
+        index = np.uint32(term_index(term))  # a plain int would have the whole column converted
         row = int(np.searchsorted(self._indices, index))
         return int(self._frequencies[row]) if row < len(self._indices) and self._indices[row] == index else 0
 
@@ -195,16 +197,43 @@ def _digest(key: str) -> int:
 def _merged(rows: pa.Table, changes: pa.Table) -> pa.Table:
     """Return rows with changed counts, in order; those of nothing are left out.
 
+    Only the changes are looked up, so that few of them in a million rows take little time.
+
     Raises:
         DamagedFile: A count would be negative, so the files do not belong to the points.
     """
     keys = rows.schema.names[:-1]
-    # One thread, so that equal inputs give equal files.
-    grouped = pa.concat_tables([rows.replace_schema_metadata(None), changes]).group_by(
-        keys, use_threads=False
-    )
-    summed = grouped.aggregate([("chunks", "sum")]).rename_columns([*keys, "chunks"])
-    if summed.num_rows and pc.min(summed["chunks"]).as_py() < 0:
+    changes = changes.sort_by([(key, "ascending") for key in keys]).combine_chunks()
+    places, present = _places(rows, changes)
+    counts = _column(rows, "chunks").copy()
+    changed = _column(changes, "chunks")
+    counts[places[present]] += changed[present]
+    if np.any(counts < 0) or np.any(changed[~present] < 0):
         raise DamagedFile(f"the counts by {keys[-1]} do not belong to the points; {_REMEDY}")
-    kept = summed.filter(pc.field("chunks") > 0)
-    return kept.sort_by([(key, "ascending") for key in keys]).combine_chunks()
+    new = np.flatnonzero(~present)
+    order = np.insert(np.arange(rows.num_rows), places[new], rows.num_rows + new)
+    merged = pa.concat_tables([_with_counts(rows, counts), changes]).take(order)
+    return merged.filter(pc.field("chunks") > 0).combine_chunks()
+
+
+def _places(rows: pa.Table, changes: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the row where each change belongs, and whether that row is of the same term or word."""
+    keys, wanted = (_column(table, table.schema.names[0]) for table in (rows, changes))
+    first, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+    if "word" not in rows.schema.names:
+        return first, end > first
+    words = rows["word"]
+
+    def encoded(row: int) -> bytes:
+        return str(words[row].as_py()).encode()  # the order of Arrow is that of bytes
+
+    sought = [word.encode() for word in changes["word"].to_pylist()]
+    bounds = list(zip(sought, first.tolist(), end.tolist(), strict=True))
+    places = [bisect.bisect_left(range(rows.num_rows), word, lo, hi, key=encoded) for word, lo, hi in bounds]
+    present = [at < hi and encoded(at) == word for at, (word, _, hi) in zip(places, bounds, strict=True)]
+    return np.array(places, dtype=np.int64), np.array(present, dtype=bool)
+
+
+def _with_counts(rows: pa.Table, counts: NDArray[np.int64]) -> pa.Table:
+    columns = [*rows.columns[:-1], pa.array(counts)]
+    return pa.table(columns, schema=rows.schema.remove_metadata())

@@ -23,6 +23,7 @@ from rag_platform.text.language import is_function_word
 from rag_platform.text.scripts import CONSONANTS, SCRIPTS, VOWEL_SIGNS, VOWELS
 
 __all__ = [
+    "RECIPE",
     "Candidate",
     "Romanized",
     "TokenReading",
@@ -35,6 +36,9 @@ __all__ = [
     "vocabulary_forms",
     "word_keys",
 ]
+
+RECIPE = "words-1 phonetic-key-1"
+"""Version of ``vocabulary_forms`` and ``word_keys``, by which collections file their words when published."""
 
 MAX_STEMS = 4
 """Stems that a token is expanded to."""

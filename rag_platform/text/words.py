@@ -13,7 +13,7 @@ from importlib import resources
 
 import regex
 
-__all__ = ["is_word", "known_share", "words"]
+__all__ = ["is_word", "known_share", "word_list", "words"]
 
 _WORD = regex.compile("[\u0900-\u0963\u0971-\u097f\u200c\u200d]+")
 _LETTER = regex.compile("[\u0904-\u0939\u0958-\u0961\u0972-\u097f]")
@@ -65,7 +65,7 @@ def known_share(text: str) -> float:
 
 @lru_cache(maxsize=200_000)
 def _is_known(word: str) -> bool:
-    known = _word_list()
+    known = word_list()
     if not _LETTER.match(word):
         return False
     while word not in known:
@@ -77,7 +77,7 @@ def _is_known(word: str) -> bool:
 
 
 @cache
-def _word_list() -> frozenset[str]:
+def word_list() -> frozenset[str]:
     """Return the list of nepali_words.xz and of words_extra.txt."""
     folder = resources.files("rag_platform.text")
     packed = folder.joinpath("nepali_words.xz").read_bytes().partition(b"\n\n")[2]
