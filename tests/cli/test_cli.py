@@ -240,29 +240,6 @@ def test_output_that_cannot_be_written_is_an_error(shell: Shell) -> None:
 
 
 @pytest.mark.usefixtures("ingested")
-def test_search_takes_filters_and_says_how_it_understood_them(shell: Shell) -> None:
-    found = shell.run(
-        "search", "पानी", "--where", "source=health.txt", "--where", "language=en", "--format", "json"
-    )
-    assert [hit["source"] for hit in json.loads(found.stdout)["hits"]] == ["health.txt"]
-    assert "where source = health.txt" in found.stderr
-    assert shell.json("search", "पानी", "--where", "published>=2080-04")["hits"] == []
-    failed = shell.run("search", "पानी", "--where", "yaer=2081", expect=1)
-    assert "unknown filter field 'yaer'. Did you mean 'year'?" in failed.stderr
-
-
-def test_ingest_takes_what_is_said_of_files(shell: Shell, tmp_path: Path) -> None:
-    notice = tmp_path / "सूचना.txt"
-    notice.write_text("विद्यालयको सूचना", encoding="utf-8")
-    failed = shell.run("ingest", str(notice), "--meta", "publishr=क", expect=1)
-    assert "unknown field 'publishr'. Did you mean 'publisher'?" in failed.stderr
-    (tmp_path / "एक्लो.meta.toml").write_text('title = "क"\n', encoding="utf-8")
-    shell.json("ingest", str(notice), "--meta", "publisher=सुनकोशी", "--meta", "published=2081-04-15")
-    (hit,) = shell.json("search", "सूचना", "--where", "published=2024-07-30")["hits"]
-    assert hit["fields"] == {"publisher": ["सुनकोशी"], "published": [20240730], "year": [2081]}
-
-
-@pytest.mark.usefixtures("ingested")
 def test_output_is_utf8_under_a_c_locale(shell: Shell) -> None:
     done = shell.run("search", "सम्पत्ति कर", "--k", "1", LC_ALL="C", LANG="C")
     assert "कर सूचना.txt" in done.stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rag_platform.chunking.chunkers import chunk_document, load_chunker
@@ -181,6 +183,14 @@ def test_passages_have_their_documents_fields_and_their_own() -> None:
 def test_every_field_says_what_it_is() -> None:
     assert all(field.description and field.of in ("document", "passage") for field in FIELDS.values())
     assert spec("x_anything").type == "own"
+
+
+def test_every_field_stands_in_the_documentation() -> None:
+    doc = (Path(__file__).parents[2] / "docs" / "filters.md").read_text(encoding="utf-8")
+    types = {"fiscal_year": "fiscal year"}
+    for name, field in FIELDS.items():
+        row = f"| `{name}` | {types.get(field.type, field.type)} | {field.of} | {field.description} |"
+        assert row in doc
 
 
 @pytest.mark.parametrize(

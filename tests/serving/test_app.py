@@ -113,6 +113,35 @@ def test_kinds_choose_what_is_searched(client: httpx.Client) -> None:
     assert client.post("/v1/search", json={"query": "भर्ना", "kinds": ["table"]}).json()["hits"] == []
 
 
+def test_filters_choose_what_is_searched_and_are_told_as_understood(client: httpx.Client) -> None:
+    body = {"query": "पानी", "filters": ["source=health.txt", "published!=2081-04-15"]}
+    answer = client.post("/v1/search", json=body).json()
+    assert [hit["source"] for hit in answer["hits"]] == ["health.txt"]
+    assert answer["hits"][0]["fields"] == {}
+    assert answer["filters"] == ["source = health.txt", "published != 2024-07-30 (BS 2081-04-15)"]
+    assert client.post("/v1/search", json={"query": "पानी", "filters": ["year>=2000"]}).json()["hits"] == []
+
+
+@pytest.mark.parametrize(
+    ("filters", "status", "detail"),
+    [
+        (["yaer=2081"], 404, "unknown filter field 'yaer'. Did you mean 'year'?"),
+        (["year=AD"], 400, "'AD' is no value for 'year'"),
+        (["published=2081-02-33"], 400, "'2081-02-33' is no date for 'published'"),
+        ([2081], 422, "body.filters.0"),
+        ("year=2081", 422, "body.filters"),
+        ({"year": 2081}, 422, "body.filters"),
+        (["year=2081"] * 101, 422, "body.filters"),
+    ],
+)
+def test_filters_that_mean_nothing_are_refused(
+    client: httpx.Client, filters: object, status: int, detail: str
+) -> None:
+    answer = client.post("/v1/search", json={"query": "x", "filters": filters})
+    assert answer.status_code == status
+    assert detail in answer.json()["detail"]
+
+
 def test_the_model_may_be_named_in_any_case(client: httpx.Client) -> None:
     answer = client.post("/v1/search", json={"query": "पानी", "embedding_model": "Hashing"})
     assert (answer.status_code, answer.json()["embedding_model"]) == (200, "hashing")
