@@ -32,7 +32,7 @@ _FAIRLY_SURE, _LONG_WAY_AHEAD = 70.0, 30.0
 """... or this far ahead of a reading that is hardly one."""
 _NUMBER_SURE, _NUMBER_AHEAD = 90.0, 10.0
 """... where it has a number: capitals pass for digits in the Nepali reading (SSF for 552), at 53 to 74."""
-_DEBRIS_SURE, _DEBRIS_LEAST, _FAR_AHEAD = 70.0, 50.0, 20.0
+_DEBRIS_SURE, _DEBRIS_LEAST, _FAR_AHEAD = 70.0, 40.0, 20.0
 """... where it has neither."""
 _DOUBTFUL = 60.0
 _ALL_SURE = 92.0

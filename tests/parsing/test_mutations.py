@@ -143,7 +143,7 @@ def outcomes(paths: list[Path]) -> Iterator[tuple[str, Document | RagError]]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(max(300, MUTATIONS // 10))
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 def test_damaged_files_give_text_or_an_error_of_ours(tmp_path: Path) -> None:
     wrong: list[str] = []
