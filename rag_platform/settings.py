@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from rag_platform.errors import InvalidSetting
 from rag_platform.types import DEFAULT_COLLECTION, DEFAULT_KINDS, Fusion, Kind, Mode
 
-__all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "Settings", "example"]
+__all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "SWEEP_EMBEDDERS", "SWEEP_RERANKERS", "Settings", "example"]
 
 FULL_PROFILE: dict[str, str] = {
     "EMBEDDING_MODEL": "intfloat/multilingual-e5-large",
@@ -31,8 +31,31 @@ FULL_PROFILE: dict[str, str] = {
 """Defaults of the reference system that need models or habits this one does not assume."""
 
 
+SWEEP_EMBEDDERS = (
+    "BAAI/bge-m3",
+    "intfloat/multilingual-e5-small",
+    "intfloat/multilingual-e5-base",
+    "intfloat/multilingual-e5-large",
+    "intfloat/multilingual-e5-large-instruct",
+    "Qwen/Qwen3-Embedding-0.6B",
+    "jinaai/jina-embeddings-v3",
+    "jinaai/jina-embeddings-v5-text-nano-retrieval",
+    "jinaai/jina-embeddings-v5-text-small-retrieval",
+    "Alibaba-NLP/gte-multilingual-base",
+)
+SWEEP_RERANKERS = ("BAAI/bge-reranker-v2-m3", "Qwen/Qwen3-Reranker-0.6B", "BAAI/bge-reranker-v2-gemma")
+"""The grid of the published table for Nepali."""
+
 FOREIGN_NAMES = frozenset({"LLM_MODEL", "OLLAMA_MODELS"})
 """Names that other programs really use and that look like a slip of ours: never refused."""
+
+_LISTED = (
+    "RAG_EMBEDDERS",
+    "RAG_KINDS",
+    "RAG_PDF_PASSWORDS",
+    "RAG_SWEEP_EMBEDDERS",
+    "RAG_SWEEP_RERANKERS",
+)
 
 _HEADINGS = {
     "RAG_HOME": "Where things are",
@@ -208,6 +231,18 @@ class Settings(BaseSettings):
     eval_model: str = _setting("EVAL_MODEL", "", "judge model")
     eval_api_key: str = _secret("EVAL_API_KEY", "key of the judge's provider")
     eval_base_url: str = _setting("EVAL_BASE_URL", "", "base URL of the judge's provider")
+    sweep_dataset: str = _setting(
+        "RAG_SWEEP_DATASET", "nepali_starter", "set that the sweep's assets measure"
+    )
+    sweep_embedders: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_SWEEP_EMBEDDERS", SWEEP_EMBEDDERS, "embedding models of the sweep, comma-separated", min_length=1
+    )
+    sweep_rerankers: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_SWEEP_RERANKERS",
+        SWEEP_RERANKERS,
+        "rerankers of the sweep, comma-separated; none: the order of the search",
+        min_length=1,
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -249,7 +284,7 @@ class Settings(BaseSettings):
         }
         if merged.get("RAG_PROFILE") == "full":
             merged = {**FULL_PROFILE, **merged}
-        for listed in ("RAG_EMBEDDERS", "RAG_KINDS", "RAG_PDF_PASSWORDS"):
+        for listed in _LISTED:
             if listed in merged:
                 merged[listed] = _parted(merged[listed])  # type: ignore[assignment]
         try:
@@ -282,6 +317,16 @@ class Settings(BaseSettings):
             for name, field in type(self).model_fields.items()
         }
         return {name: value for name, value in written.items() if value}
+
+    @classmethod
+    def sweep_grid(cls, env_file: Path = Path(".env")) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return embedders and rerankers of the sweep, and read nothing else: partitions are made of them."""
+        given = {**(dotenv_values(env_file) if env_file.is_file() else {}), **os.environ}
+        embedders, rerankers = (given.get(f"RAG_SWEEP_{name}") for name in ("EMBEDDERS", "RERANKERS"))
+        return (
+            tuple(_parted(embedders)) if embedders else SWEEP_EMBEDDERS,
+            tuple(_parted(rerankers)) if rerankers else SWEEP_RERANKERS,
+        )
 
     @property
     def active_embedders(self) -> tuple[str, ...]:
