@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import TypeVar
 
 import anyio.to_thread
@@ -19,7 +18,7 @@ from fastapi.responses import JSONResponse
 
 from rag_platform import __version__
 from rag_platform.embedding.encoders import can_load, resolve
-from rag_platform.errors import MissingDependency, RagError
+from rag_platform.errors import MissingDependency, RagError, UnknownName
 from rag_platform.retrieval.filters import parse_filters
 from rag_platform.settings import Settings
 from rag_platform.system import System
@@ -79,23 +78,16 @@ class Service:
         """Answer one question, with the settings' defaults for what it leaves open."""
         settings = self.system.settings
         defaults = self.system.search_options
+        if request.reranker not in (None, "none", defaults.reranker):  # a request loads no model
+            raise UnknownName("reranker of this service", str(request.reranker), {"none", defaults.reranker})
         filters = parse_filters(request.filters)
-        dense, lexical = request.weights or defaults.weights
         result = self.system.searcher.search(
             request.query,
-            collection=request.collection or settings.collection_name,
+            collection=request.collections or request.collection or settings.collection_name,
             model=resolve(request.embedding_model or settings.embedding_model).name,
-            options=replace(
-                defaults,
-                k=request.k or defaults.k,
-                candidates=request.candidates or defaults.candidates,
-                mode=request.mode or defaults.mode,
-                weights=(dense, lexical),
-                kinds=request.kinds,
-                where=filters.conditions,
-            ),
+            options=request.options(defaults, filters.conditions),
         )
-        return SearchAnswer.of(result, filters.understood)
+        return SearchAnswer.of(result, filters.understood, explain=request.explain)
 
     def collections(self) -> CollectionsAnswer:
         """List every collection with its published generations."""

@@ -6,12 +6,14 @@ No behaviour here beyond validation and the way from the library's values to JSO
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import SearchResult
-from rag_platform.types import Hit, Kind, Mode
+from rag_platform.types import Around, Chunk, Condition, Fusion, Hit, Kind, Mode
 
 __all__ = [
     "CollectionAnswer",
@@ -21,6 +23,7 @@ __all__ = [
     "HealthAnswer",
     "HitAnswer",
     "NotReadyAnswer",
+    "PassageAnswer",
     "ReadyAnswer",
     "SearchAnswer",
     "SearchRequest",
@@ -49,6 +52,7 @@ class SearchRequest(_Request):
     k: Annotated[int, Field(ge=1, le=1000)] | None = None
     candidates: Annotated[int, Field(ge=1, le=1000)] | None = None
     mode: Mode | None = None
+    fusion: Fusion | None = None
     weights: Annotated[list[Weight], Field(min_length=2, max_length=2)] | None = Field(
         None, description="weights of the dense and the lexical part"
     )
@@ -59,13 +63,62 @@ class SearchRequest(_Request):
         [], description="what passages must be like, as year=2081, published>=2080-04-01, ministry=शिक्षा"
     )
     collection: str | None = None
+    collections: Annotated[list[str], Field(min_length=1, max_length=100)] | None = Field(
+        None, description="several collections, searched together; instead of collection"
+    )
     embedding_model: str | None = None
+    reranker: str | None = Field(None, description="none, or the one that the service is set to")
+    threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    per_document: Annotated[int, Field(ge=0, le=1000)] = 0
+    per_page: Annotated[int, Field(ge=0, le=1000)] = 0
+    distinct: bool = Field(False, description="passages with nearly the same words are one hit")
+    neighbours: Annotated[int, Field(ge=0, le=20)] = Field(0, description="passages before and after a hit")
+    around: Around = Field("nothing", description="what else comes with a hit: all of its page or section")
+    explain: bool = Field(False, description="say why these passages were found")
 
     @model_validator(mode="after")
     def _weights_count(self) -> Self:
         if self.weights is not None and not any(self.weights):
             raise ValueError("weights are both 0: nothing would be searched")
+        if self.collection is not None and self.collections is not None:
+            raise ValueError("collection and collections are both given; give one of them")
         return self
+
+    def options(self, defaults: SearchOptions, where: Sequence[Condition]) -> SearchOptions:
+        """Return how it is searched: what the request leaves open is as in ``defaults``."""
+        open_ones = ("k", "candidates", "mode", "fusion", "reranker")
+        given: dict[str, Any] = {
+            name: value for name in open_ones if (value := getattr(self, name)) is not None
+        }
+        if self.weights is not None:
+            given["weights"] = tuple(self.weights)
+        return replace(
+            defaults,
+            **given,
+            kinds=self.kinds,
+            where=where,
+            threshold=self.threshold,
+            per_document=self.per_document,
+            per_page=self.per_page,
+            distinct=self.distinct,
+            neighbours=self.neighbours,
+            around=self.around,
+        )
+
+
+class PassageAnswer(BaseModel):
+    """A passage that came along with a hit."""
+
+    chunk_id: str
+    source: str
+    page_first: int
+    page_last: int
+    text: str
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> Self:
+        """Return the JSON form of a passage."""
+        return cls(**{name: getattr(chunk, name) for name in cls.model_fields})
 
 
 class HitAnswer(BaseModel):
@@ -87,6 +140,8 @@ class HitAnswer(BaseModel):
     header: str
     fields: dict[str, list[str | int]]
     scores: dict[str, float]
+    context: list[PassageAnswer]
+    duplicates: list[PassageAnswer]
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
@@ -109,6 +164,8 @@ class HitAnswer(BaseModel):
             header=chunk.header,
             fields={name: list(values) for name, values in chunk.fields.items()},
             scores=dict(hit.scores),
+            context=[PassageAnswer.of(one) for one in hit.context],
+            duplicates=[PassageAnswer.of(one) for one in hit.duplicates],
         )
 
 
@@ -120,11 +177,14 @@ class SearchAnswer(BaseModel):
     collection: str
     embedding_model: str
     generation: int
+    generations: dict[str, int] = Field(description="the generation that was searched of each collection")
     mode: Mode
     filters: list[str] = Field(description="how each filter was understood")
+    notes: list[str] = Field(description="what was done otherwise than asked, and why")
+    explanation: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, result: SearchResult, understood: Sequence[str]) -> Self:
+    def of(cls, result: SearchResult, understood: Sequence[str], *, explain: bool) -> Self:
         """Return the JSON form of a search; ``understood`` says what its filters were taken for."""
         return cls(
             query=result.query,
@@ -134,6 +194,9 @@ class SearchAnswer(BaseModel):
             generation=result.generation,
             mode=result.mode,
             filters=list(understood),
+            generations=dict(result.generations),
+            notes=list(result.explanation.notes),
+            explanation=asdict(result.explanation) if explain else None,
         )
 
 

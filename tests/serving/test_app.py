@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from support import TEXTS, drop, ingest
 
+from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.errors import (
     Busy,
     InvalidSetting,
@@ -105,6 +106,51 @@ def test_modes_and_cut_off(client: httpx.Client, mode: str) -> None:
     answer = client.post("/v1/search", json=body).json()
     assert answer["mode"] == mode
     assert [hit["source"] for hit in answer["hits"]] == ["health.txt"]
+
+
+def test_what_stands_around_a_hit_and_why_it_was_found(client: httpx.Client) -> None:
+    body = {
+        "query": "kar kahile tirne?",
+        "collections": ["nepali_docs"],
+        "fusion": "rrf",
+        "neighbours": 1,
+        "around": "page",
+        "per_document": 1,
+        "per_page": 1,
+        "distinct": True,
+        "threshold": 0.0,
+        "reranker": "none",
+        "explain": True,
+    }
+    answer = client.post("/v1/search", json=body).json()
+    sources = [hit["source"] for hit in answer["hits"]]
+    assert len(set(sources)) == len(sources)
+    assert answer["generations"] == {"nepali_docs": 1}
+    assert answer["explanation"]["fusion"] == "rrf"
+    assert answer["explanation"]["language"] == "romanized"
+    assert answer["notes"] == []
+    assert all(hit["context"] == [] or hit["context"][0]["source"] == hit["source"] for hit in answer["hits"])
+    plain = client.post("/v1/search", json={"query": "पानी"}).json()
+    assert plain["explanation"] is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "detail"),
+    [
+        ({"collection": "laws", "collections": ["laws"]}, 422, "give one of them"),
+        ({"reranker": "BAAI/bge-reranker-v2-m3"}, 404, "reranker of this service"),
+        ({"fusion": "magic"}, 422, "body.fusion"),
+        ({"around": "chapter"}, 422, "body.around"),
+        ({"neighbours": 21}, 422, "body.neighbours"),
+        ({"collections": ["nepali_docs", "lawz"]}, 404, "lawz"),
+    ],
+)
+def test_options_that_cannot_be_had_are_refused(
+    client: httpx.Client, changed: dict[str, object], status: int, detail: str
+) -> None:
+    answer = client.post("/v1/search", json={"query": "पानी", **changed})
+    assert answer.status_code == status
+    assert detail in answer.json()["detail"]
 
 
 def test_kinds_choose_what_is_searched(client: httpx.Client) -> None:
@@ -297,7 +343,9 @@ def test_slow_searches_do_not_block_the_event_loop(tmp_path: Path) -> None:
     system = wire(tmp_path)
     drop(system, TEXTS)
     ingest(system)
-    encoder = system.encoder("hashing")
+    calibrated = system.encoder("hashing")
+    assert isinstance(calibrated, CalibratedEncoder)
+    encoder = calibrated.inner
     encode, running = encoder.encode, threading.Event()
 
     def slow(texts: list[str], prompt: str) -> object:
