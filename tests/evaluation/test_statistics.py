@@ -7,7 +7,15 @@ import pytest
 from scipy import stats
 
 from rag_platform.errors import CallerError
-from rag_platform.evaluation.statistics import RESAMPLES, mean_interval, paired_difference
+from rag_platform.evaluation.statistics import (
+    RESAMPLES,
+    all_pairs,
+    holm,
+    mean_interval,
+    mean_intervals,
+    minimum_detectable_difference,
+    paired_difference,
+)
 
 VALUES = np.random.default_rng(3).beta(2, 1, 60)
 
@@ -85,3 +93,68 @@ def test_only_common_queries_are_compared() -> None:
     assert (some.n, some.mean, some.wins, some.ties, some.losses) == (2, 0.5, 1, 1, 0)
     with pytest.raises(CallerError, match="no query in common"):
         paired_difference({"q1": 1.0}, {"q2": 1.0})
+
+
+def test_many_intervals_at_once_are_those_of_each() -> None:
+    values = random(8).random((4, 50))
+    for one, row in zip(mean_intervals(values), values, strict=True):
+        alone = mean_interval(row.tolist())
+        assert (one.mean, one.n) == (pytest.approx(alone.mean), 50)
+        assert (one.low, one.high) == (pytest.approx(alone.low), pytest.approx(alone.high))
+    assert mean_intervals(np.empty((2, 0))) == [mean_interval([])] * 2
+
+
+def test_holm_is_the_textbook_s() -> None:
+    # sorted 0.01 0.02 0.03 0.04 times 4 3 2 1 is 0.04 0.06 0.06 0.04, none below the one before
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_all_pairs_are_scipy_s_permutation_tests_after_holm() -> None:
+    values = random(9).random((3, 12)) + np.array([[0.0], [0.1], [0.45]])
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    theirs = [
+        stats.permutation_test(
+            (values[a] - values[b],), np.mean, permutation_type="samples", n_resamples=np.inf
+        ).pvalue
+        for a, b in pairs
+    ]
+    ours = all_pairs(values)
+    assert [ours[pair] for pair in pairs] == pytest.approx(holm(theirs), abs=0.03)
+    assert (ours == ours.T).all()
+    assert ours.diagonal().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_pair_s_p_value_is_that_of_the_paired_comparison() -> None:
+    values = random(10).random((2, 40)) + np.array([[0.0], [0.12]])
+    pair = paired_difference(by_query(values[0]), by_query(values[1]))
+    assert all_pairs(values)[0, 1] == pytest.approx(pair.p_value, abs=0.02)
+
+
+def test_thirty_cells_that_differ_are_told_apart_despite_435_comparisons() -> None:
+    values = np.linspace(0, 1, 30)[:, None] + random(11).normal(0, 0.01, (30, 40))
+    p = all_pairs(values)
+    assert p[0, 29] <= 0.05
+    assert p.min() >= 1 / 200_001  # never 0, whatever is multiplied
+    assert all_pairs(values, resamples=99)[0, 29] == 1.0  # 435 / 100: too few to tell anything apart
+
+
+def test_boards_of_equal_cells_call_one_worse_in_at_most_5_of_100() -> None:
+    boards = random(12).beta(2, 1, (120, 10, 30))
+    flagged = sum((all_pairs(board, resamples=2_000, seed=n) <= 0.05).any() for n, board in enumerate(boards))
+    assert flagged <= 12  # of 120 with a chance of 0.05 each, 13 and more happen once in a hundred times
+
+
+def test_the_detectable_difference_is_found_in_four_of_five_sets() -> None:
+    shift = minimum_detectable_difference(*random(13).normal(0, 1, (2, 4_000))) * np.sqrt(4_000 / 50)
+    sets = random(14).normal(0, 1, (300, 2, 50)) + np.array([[shift], [0.0]])
+    p_values = stats.ttest_rel(sets[:, 0], sets[:, 1], axis=1).pvalue
+    assert 0.72 <= (p_values <= 0.05).mean() <= 0.88
+    assert minimum_detectable_difference([0.5], [0.1]) == np.inf
+
+
+def test_the_detectable_difference_is_the_formula_with_scipy_s_quantiles() -> None:
+    a, b = random(15).random((2, 30))
+    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * stats.sem(a - b)
+    assert minimum_detectable_difference(a.tolist(), b.tolist()) == pytest.approx(expected, rel=1e-9)
