@@ -105,8 +105,11 @@ class ShardWriter:
         for start in range(0, len(document_ids), _DELETE_DOCUMENTS):
             some = Condition("document_id", "=", tuple(document_ids[start : start + _DELETE_DOCUMENTS]))
             chosen = engine_filter([some], engine, engine.RangeFloat)
-            for record in _scroll(self._shard, self.folder, chosen):
-                self.removed.add(chunk_from(record.payload or {}))
+            for record in _scroll(self._shard, self.folder, chosen, with_vector=True):
+                stored: Any = record.vector
+                sparse = stored[LEXICAL]
+                weights = lexical.TermWeights(list(sparse.indices), list(sparse.values))
+                self.removed.add(chunk_from(record.payload or {}), weights)
             with _engine_errors("delete points in", self.folder):
                 self._shard.update(engine.UpdateOperation.delete_points_by_filter(chosen))
 

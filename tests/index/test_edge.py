@@ -309,7 +309,7 @@ def test_damaged_files_are_an_error_to_readers_and_built_anew(
     else:
         content = {"pointer": b"x", "pointer no text": b"\xff\xfe", "far": b"99\n"}[damage]
         (index.folder(COLLECTION, MODEL) / "CURRENT").write_bytes(content)
-    with pytest.raises(StorageError, match=r"publish again"):
+    with pytest.raises(StorageError, match="rag ingest --force"):
         index.open(COLLECTION, MODEL)
     if not damage.startswith(
         ("shard", "segment", "lexicon", "words", "terms")
