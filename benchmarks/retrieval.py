@@ -27,7 +27,7 @@ from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher
 from rag_platform.text.romanize import rough_latin
 from rag_platform.text.words import word_list
-from rag_platform.types import Chunk, Condition, Mode, Prompt, chunk_id, document_id, fingerprint
+from rag_platform.types import Chunk, Condition, Fields, Mode, Prompt, chunk_id, document_id, fingerprint
 
 COLLECTION, MODEL, DIM = "benchmark", "intfloat/multilingual-e5-small", 384
 CHUNKS, WORDS = 10, 150
@@ -95,7 +95,8 @@ class Synthetic:
         shares = rng.dirichlet([0.5] * 4, n).astype(np.float32)
         picked = self.basis[rng.integers(0, len(self.basis), (n, 4))]
         mixed = np.einsum("ns,nsd->nd", shares, picked)
-        return (mixed / np.linalg.norm(mixed, axis=1, keepdims=True)).astype(np.float32)
+        mixed /= np.linalg.norm(mixed, axis=1, keepdims=True)
+        return np.asarray(mixed, dtype=np.float32)
 
     def text(self, rng: np.random.Generator, n_words: int) -> str:
         """Return words as frequent as in a language."""
@@ -113,12 +114,27 @@ class Synthetic:
     def _chunk(self, key: str, n: int, version: int, ordinal: int, rng: np.random.Generator) -> Chunk:
         text = self.text(rng, WORDS)
         day = 20_700_101 + 10_000 * (n % 15) + 100 * (n % 12)
-        fields = {"ministry": (f"मन्त्रालय {n % 20}",), "year": (2070 + n % 15,), "published": (day,)}
-        digest, place = fingerprint(n, version), (ordinal, text, ordinal, ordinal + 1)
-        key_ = chunk_id(key, digest, "benchmark", ordinal, ordinal + 1)
-        rest = {"page_first": 1, "page_last": 1, "token_count": 256, "overlap": 0, "fields": fields}
-        where = {"kind": "text", "language": "ne", "path": f"भाग {n % 9} > दफा {ordinal}"}
-        return Chunk(key_, key, COLLECTION, f"{n}.txt", digest, *place, **rest, **where)  # type: ignore[arg-type]
+        fields: Fields = {"ministry": (f"मन्त्रालय {n % 20}",), "year": (2070 + n % 15,), "published": (day,)}
+        digest, end = fingerprint(n, version), ordinal + 1
+        return Chunk(
+            chunk_id=chunk_id(key, digest, "benchmark", ordinal, end),
+            document_id=key,
+            collection=COLLECTION,
+            source=f"{n}.txt",
+            content_sha256=digest,
+            ordinal=ordinal,
+            text=text,
+            start=ordinal,
+            end=end,
+            page_first=1,
+            page_last=1,
+            token_count=256,
+            overlap=0,
+            kind="text",
+            language="ne",
+            path=f"भाग {n % 9} > दफा {ordinal}",
+            fields=fields,
+        )
 
 
 class Drawn:
@@ -163,7 +179,9 @@ def latencies(searcher: Searcher, questions: Sequence[str], options: SearchOptio
         searcher.search(question, collection=COLLECTION, model=MODEL, options=options)
         return 1_000 * (time.perf_counter() - start)
 
-    return np.min([[once(question) for question in questions] for _ in range(ROUNDS)], axis=0)
+    rounds = [[once(question) for question in questions] for _ in range(ROUNDS)]
+    best: NDArray[np.float64] = np.min(rounds, axis=0)
+    return best
 
 
 def recall(reader: CollectionReader, corpus: Synthetic) -> float:
