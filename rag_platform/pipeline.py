@@ -58,6 +58,7 @@ __all__ = [
     "StageReport",
     "chunks",
     "delete",
+    "document",
     "embeddings",
     "forget",
     "pages",
@@ -228,6 +229,15 @@ def delete(system: System, collection: str, source: str) -> Entry:
     system.inbox.remove(collection, entry.source)
     system.catalog.tombstone(entry.document_id)
     return entry
+
+
+def document(system: System, entry: Entry) -> Document:
+    """Return a document as it was read, from the table of pages.
+
+    Raises:
+        StorageError: It was not read yet, or its table is gone.
+    """
+    return _document(entry, read_rows(system.tables, "pages", entry))
 
 
 def purge(system: System, *, before: float) -> int:

@@ -150,6 +150,11 @@ class System:
         path = find_calibration(bare.name, self.home)
         return CalibratedEncoder(bare, load_calibration(path, bare.dim)) if path else bare
 
+    def release_models(self) -> None:
+        """Let go of every loaded encoder and reranker; one that is asked for again is loaded again."""
+        self._encoders.clear()
+        self._rerankers.clear()
+
     def reranker(self, name: str) -> Reranker:
         """Return the reranker of a name behind the sanity gate; the few used last stay loaded."""
         full = resolve_reranker(name).name

@@ -42,6 +42,13 @@ class Loaded(Generic[_Model]):
                 _free_memory()
             return self._models.setdefault(name, load())
 
+    def clear(self) -> None:
+        """Let every model go."""
+        with self._lock:
+            if self._models:
+                self._models.clear()
+                _free_memory()
+
 
 def _free_memory() -> None:
     """Give the memory of what is gone back to the system and to the GPU."""

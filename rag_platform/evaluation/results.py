@@ -1,4 +1,4 @@
-"""The results of a sweep as files: what a run was, its scores and answers by question, the state of its cells.
+"""The results of a sweep as files: what a run was, its scores and answers, the state of its cells.
 
 Below ``RAG_HOME/evaluations/<run_id>/`` stand ``run.json``, ``cells.parquet``, ``scores/<cell>.parquet`` and
 ``answers/<cell>.parquet``; every file appears whole or not at all. How a score comes about is not known here.
@@ -162,7 +162,11 @@ class Run:
         known = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{_ABOUT}"))}
         if run_id not in known:
             loaded = {key: cls._read(folder) for key, folder in known.items()}
-            meant = [key for key, run in loaded.items() if run_id and (key.startswith(run_id) or run.name == run_id)]
+            meant = [
+                key
+                for key, run in loaded.items()
+                if run_id and (key.startswith(run_id) or run.name == run_id)
+            ]
             if len(meant) != 1:
                 raise UnknownName("run", run_id, meant or known)
             return loaded[meant[0]]
@@ -187,7 +191,7 @@ class Run:
         return {name: value for name, value in asdict(self).items() if name != "folder"}
 
     def save(self) -> Self:
-        """Write ``run.json``; models that an earlier call of the same run named stay, and so does its date."""
+        """Write ``run.json``; models that an earlier call of this run named stay, and so does its date."""
         path = self.folder / _ABOUT
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._lock():

@@ -1,0 +1,156 @@
+"""Named variants of a sweep: what each changes of settings and of search, from the command line or a file.
+
+Reading and checking only; nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from rag_platform.errors import InvalidSetting, UnknownName
+from rag_platform.retrieval.options import SearchOptions
+from rag_platform.settings import Settings
+
+__all__ = ["Changes", "applied", "parse_variants", "read_variants", "searched"]
+
+Changes = Mapping[str, str]
+"""What a variant changes: setting or search option -> value as text."""
+_NAME = re.compile(r"[\w.+-]{1,40}")
+_OF_THE_GRID = {"embedding_model": "--embedders", "reranker": "--rerankers", "reranker_model": "--rerankers"}
+_FIXED = ("home", "embedders", "sweep_embedders", "sweep_rerankers", "qdrant_url", *_OF_THE_GRID)
+_PARSED = {
+    "k": int,
+    "candidates": int,
+    "per_document": int,
+    "per_page": int,
+    "neighbours": int,
+    "threshold": float,
+    "mode": str,
+    "fusion": str,
+    "around": str,
+}
+_ALIASES = MappingProxyType({"top_k": "candidates", "top_r": "k"})
+
+
+def parse_variants(written: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return variants from ``name:setting=value``; several of one name add up.
+
+    >>> parse_variants(["lexical:mode=lexical", "few:candidates=5,k=3"])
+    {'lexical': {'mode': 'lexical'}, 'few': {'candidates': '5', 'k': '3'}}
+
+    Raises:
+        InvalidSetting: One is not of this form.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for one in written:
+        name, colon, changes = one.partition(":")
+        if not colon:
+            raise InvalidSetting(f"{one!r} is no variant; write name:setting=value, as lexical:mode=lexical")
+        for change in changes.split(","):
+            key, equals, value = change.partition("=")
+            if not equals:
+                raise InvalidSetting(f"{change!r} of variant {name!r} is no setting=value")
+            found.setdefault(name.strip(), {})[key.strip()] = value.strip()
+    _check(found)
+    return found
+
+
+def read_variants(path: Path) -> dict[str, dict[str, str]]:
+    """Return the variants of a TOML file: ``[variants.name]`` tables of ``setting = value``.
+
+    Raises:
+        InvalidSetting: The file is not there, is no TOML, or holds something else.
+    """
+    try:
+        tables = tomllib.loads(path.read_text("utf-8")).get("variants", {})
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(f"{path} cannot be read as TOML: {error}") from error
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise InvalidSetting(f"{path}: 'variants' must hold tables, as [variants.lexical]")
+    found = {name: {key: _text(value) for key, value in table.items()} for name, table in tables.items()}
+    _check(found)
+    return found
+
+
+def applied(settings: Settings, changes: Changes) -> Settings:
+    """Return settings with those changes of a variant that are settings.
+
+    Raises:
+        UnknownName: Neither a setting nor a search option has this name.
+        InvalidSetting: The value is not allowed, or the setting belongs to the grid.
+    """
+    aliases = {name: str(one.validation_alias) for name, one in Settings.model_fields.items()}
+    names = {alias.lower(): alias for alias in aliases.values()} | aliases
+    given = {}
+    for key, value in changes.items():
+        if _is_option(key):
+            continue
+        if key.lower() not in names:
+            raise UnknownName(
+                "setting or search option", key, (*names, *(f.name for f in fields(SearchOptions)))
+            )
+        field = next(name for name, alias in aliases.items() if alias == names[key.lower()])
+        if field in _FIXED:
+            raise InvalidSetting(
+                f"a variant cannot change {key!r}: use {_OF_THE_GRID.get(field, 'settings')}"
+            )
+        given[names[key.lower()]] = value
+    return Settings.load(None, **{**settings.environment(), **given}) if given else settings
+
+
+def searched(options: SearchOptions, changes: Changes) -> SearchOptions:
+    """Return search options with those changes of a variant that are such.
+
+    Raises:
+        InvalidSetting: A value is not allowed.
+    """
+    given: dict[str, Any] = {}
+    for key, value in changes.items():
+        name = _ALIASES.get(key, key)
+        if not _is_option(key):
+            continue
+        try:
+            given[name] = _parsed(name, value)
+        except ValueError as error:
+            raise InvalidSetting(f"{key}={value!r} is not allowed: {error}") from None
+    changed = replace(options, **given)
+    changed.check()
+    return changed
+
+
+def _is_option(key: str) -> bool:
+    return _ALIASES.get(key, key) in {*_PARSED, "weights", "distinct"}
+
+
+def _parsed(name: str, value: str) -> object:
+    if name == "weights":
+        dense, _, lexical = value.partition("/")
+        return float(dense), float(lexical)
+    if name == "distinct":
+        if value not in ("true", "false"):
+            raise ValueError("write true or false")
+        return value == "true"
+    return _PARSED[name](value)
+
+
+def _check(variants: Mapping[str, Changes]) -> None:
+    for name, changes in variants.items():
+        if not _NAME.fullmatch(name):
+            raise InvalidSetting(f"{name!r} cannot be the name of a variant; use letters, digits, . + - _")
+        for key in changes:
+            if key.lower() in _OF_THE_GRID:
+                raise InvalidSetting(
+                    f"variant {name!r} cannot change {key!r}: use {_OF_THE_GRID[key.lower()]}"
+                )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "/".join(map(str, value)) if isinstance(value, list) else str(value)

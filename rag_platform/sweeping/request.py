@@ -1,0 +1,107 @@
+"""What a caller asks of a sweep, as a value that travels as text; and the set that it means."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Self
+
+from rag_platform.errors import CallerError
+from rag_platform.evaluation.datasets import Dataset
+from rag_platform.evaluation.layouts import load_dataset
+from rag_platform.evaluation.own import load_questions
+from rag_platform.types import fingerprint
+
+__all__ = ["SweepRequest", "collection_of", "dataset_fingerprint", "load_set"]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRequest:
+    """One sweep.
+
+    Attributes:
+        dataset: Folder or name of a set, or a CSV file of questions.
+        documents: Folder of the documents of a CSV file; empty for a set.
+        generator: What answers: ``extractive``, ``none``, or LiteLLM's name of a model.
+        variants: What each named variant changes; measured beside what nothing was changed of.
+        name: A person's name for the run; another name is another run.
+        note: A person's words.
+        budget: What language models may cost in this call, in US dollars; None: anything.
+        max_calls: Their calls at most; None: any number.
+        baseline: Whether cells without a variant are measured, too.
+    """
+
+    dataset: str
+    documents: str = ""
+    generator: str = "extractive"
+    variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    name: str = ""
+    note: str = ""
+    budget: float | None = None
+    max_calls: int | None = None
+    baseline: bool = True
+
+    @property
+    def variant_names(self) -> tuple[str, ...]:
+        """Variants in their order; the empty one first, unless it is left out."""
+        return (*([""] if self.baseline or not self.variants else []), *self.variants)
+
+    def as_text(self) -> str:
+        """Return the request as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Return the request of a JSON text.
+
+        Raises:
+            CallerError: It is none.
+        """
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise CallerError(f"{text!r} is no request of a sweep: {error}") from error
+
+
+def load_set(request: SweepRequest) -> Dataset:
+    """Return the set of a request.
+
+    Raises:
+        UnknownName: There is no such set.
+        InvalidDataset: Something in it is wrong.
+        CallerError: Documents are missing, or named for a set that has its own.
+    """
+    path = Path(request.dataset).expanduser()
+    is_file = path.is_file()
+    if is_file and not request.documents:
+        raise CallerError(f"{path} is a file of questions; name their documents: --documents FOLDER")
+    if request.documents and not is_file:
+        raise CallerError(f"{request.dataset} is no file of questions, so it has its own documents")
+    return (
+        load_questions(path, Path(request.documents).expanduser())
+        if is_file
+        else load_dataset(request.dataset)
+    )
+
+
+def dataset_fingerprint(dataset: Dataset) -> str:
+    """Return what changes with any question, label or answer of a set."""
+    return fingerprint(
+        *(
+            (c.case_id, c.query, c.labels, c.collection, c.kind, c.language, c.answerable, c.reference_answer)
+            for c in dataset.cases
+        )
+    )
+
+
+def collection_of(dataset: Dataset) -> str:
+    """Return the collection that a set's files are ingested as.
+
+    >>> collection_of(Dataset("nepali_starter", {}, ()))
+    'eval-nepali_starter'
+    """
+    plain = re.sub(r"[^a-z0-9_-]+", "", dataset.name.lower())[:40]
+    return f"eval-{plain}" if plain == dataset.name else f"eval-{plain}-{fingerprint(dataset.name)[:8]}"

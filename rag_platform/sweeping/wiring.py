@@ -1,0 +1,240 @@
+"""A request and a system become a sweep that can run: its arms, its run, its generator and its judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+
+from rag_platform import __version__
+from rag_platform.chunking.chunkers import chunk_recipe
+from rag_platform.errors import InvalidSetting
+from rag_platform.evaluation.answering import Answering, Budget
+from rag_platform.evaluation.collection import Collections, Reading, collection_name, publish_set, read_set
+from rag_platform.evaluation.datasets import Dataset
+from rag_platform.evaluation.memo import Memo
+from rag_platform.evaluation.results import FOLDER, Cell, Run
+from rag_platform.evaluation.scoring import CODE
+from rag_platform.evaluation.steps import SEARCH, Arm, Corpus, Steps
+from rag_platform.evaluation.sweep import Sweep, sweep_measures
+from rag_platform.evaluation.variants import Changes, applied, searched
+from rag_platform.index.edge import EdgeIndex
+from rag_platform.retrieval.options import SearchOptions
+from rag_platform.retrieval.search import Searcher
+from rag_platform.settings import Settings
+from rag_platform.storage import TableStore
+from rag_platform.sweeping.entering import Ingest, by_library, drop_files, has_files, read_documents
+from rag_platform.sweeping.request import SweepRequest, collection_of, dataset_fingerprint, load_set
+from rag_platform.system import System
+from rag_platform.types import Document, fingerprint
+
+__all__ = ["Bench", "open_sweep"]
+
+Tell = Callable[[str, int, int], None]
+_AT_SEARCH = ("top_k_retrieval", "top_k_rerank", "dense_weight", "sparse_weight", "mode", "fusion")
+_READ = ("ocr", "tesseract_languages", "kinds")
+_ENCODED = ("calibration", "embedding_dim", "backend")
+_MADE = (*_READ, "chunker", "chunk_size", "overlap_ratio", *_ENCODED)
+_Place = tuple[Corpus, Searcher, System, Callable[[str], None]]
+"""What is searched, what searches it, where its models come from, what publishes it."""
+
+
+def _silent(step: str, done: int, of: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass
+class Bench:
+    """A set on a system, entered when it is first needed.
+
+    Attributes:
+        system: The wired platform.
+        request: What is asked for.
+        ingest: Who takes the set's files through the pipeline.
+        tell: Told of every step.
+    """
+
+    system: System
+    request: SweepRequest
+    ingest: Ingest = by_library
+    tell: Tell = _silent
+    _places: dict[str, _Place] = field(default_factory=dict)
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The labelled set."""
+        return load_set(self.request)
+
+    @cached_property
+    def sources(self) -> list[tuple[str, str]]:
+        """The set's files as documents of the platform, read and cut; empty for a set of passages."""
+        if not has_files(self.dataset):
+            return []
+        sources = drop_files(self.system, self.dataset)
+        self.ingest(self.system, sources, [])
+        return sources
+
+    @cached_property
+    def documents(self) -> Collections:
+        """The set's documents as they were read."""
+        if self.sources:
+            return read_documents(self.system, self.dataset)
+        return read_set(self.dataset, _reading(self.system), self.tell)
+
+    def arm(self, name: str) -> Arm:
+        """Return one variant; the empty name changes nothing.
+
+        Raises:
+            InvalidSetting: It changes what a variant cannot change.
+        """
+        changes: Changes = self.request.variants.get(name, {})
+        settings = applied(self.system.settings, changes)
+        changed = _changed(self.system, settings, name)
+        system = System.from_settings(settings) if changed else self.system
+        options = searched(replace(system.search_options, reranker="none"), changes)
+        if self.sources and not changed & {*_MADE}:
+            return self._ingested(name, options)
+        models = system if changed & {*_ENCODED} else self.system
+        return Arm(name, options, *self._apart(system, models, reread=bool(changed & {*_READ})))
+
+    def _ingested(self, name: str, options: SearchOptions) -> Arm:
+        """Return an arm over the collection that the pipeline publishes."""
+        system, collection = self.system, collection_of(self.dataset)
+        made = [
+            (entry.source, entry.content_sha256, entry.stages["chunks"].fingerprint)
+            for entry in system.catalog.entries(collection)
+        ]
+        corpus = Corpus(
+            self.documents, dict.fromkeys(self.dataset.collections, collection), fingerprint("corpus", made)
+        )
+        searcher = Searcher(system.index, system.encoder, system.cache)
+        return Arm(
+            name, options, corpus, searcher, system, lambda model: self.ingest(system, self.sources, [model])
+        )
+
+    def _apart(self, system: System, models: System, *, reread: bool) -> _Place:
+        """Return an index of its own: for passages, and for what the pipeline makes otherwise."""
+        dataset, settings = self.dataset, system.settings
+        documents = read_set(dataset, _reading(system), self.tell) if reread else self.documents
+        documents = {part: _renamed(some, collection_name(dataset, part)) for part, some in documents.items()}
+        recipe = chunk_recipe(system.chunker, settings.kinds)
+        made = fingerprint("apart", recipe, *(getattr(settings, name) for name in _MADE))
+        if made in self._places:
+            return self._places[made]
+        index = EdgeIndex(system.home / FOLDER / "index" / made[:16], hnsw_ef=settings.hnsw_ef)
+        read = [
+            (one.source, one.content_sha256, one.text) for some in documents.values() for one in some.values()
+        ]
+        corpus = Corpus(
+            documents,
+            {part: collection_name(dataset, part) for part in documents},
+            fingerprint("corpus", made, read),
+        )
+        published: set[str] = set()
+
+        def publish(model: str) -> None:
+            if model not in published:
+                publish_set(
+                    dataset,
+                    documents,
+                    index,
+                    models.encoder(model),
+                    chunker=system.chunker,
+                    tokenizer=system.tokenizer,
+                    cache=system.cache,
+                    kinds=settings.kinds,
+                    progress=self.tell,
+                )
+                published.add(model)
+
+        searcher = Searcher(index, models.encoder, system.cache)
+        self._places[made] = (corpus, searcher, models, publish)
+        return self._places[made]
+
+    def run(self, models: Sequence[str], rerankers: Sequence[str], generator: str, judge: str) -> Run:
+        """Return the run of these inputs: what decides its scores for all cells gives it its id."""
+        request, system = self.request, self.system
+        read = sorted(
+            (one.source, one.content_sha256) for some in self.documents.values() for one in some.values()
+        )
+        corpus, questions = fingerprint(read), dataset_fingerprint(self.dataset)
+        recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), repr(self.arm("").options)))
+        code = f"{__version__} {CODE} {SEARCH}"
+        identity = fingerprint(questions, corpus, recipe, generator, judge, code, request.name)
+        run_id = f"{collection_of(self.dataset).removeprefix('eval-')}-{identity[:10]}"
+        return Run(
+            system.home / FOLDER / run_id,
+            run_id,
+            request.name,
+            request.note,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            self.dataset.name,
+            questions,
+            corpus,
+            recipe,
+            generator,
+            judge,
+            code,
+            tuple(models),
+            tuple(rerankers),
+            request.variants,
+            tuple(map(str, sweep_measures())),
+        )
+
+
+def open_sweep(bench: Bench, cells: Sequence[Cell]) -> Sweep:
+    """Return the sweep that brings these cells up to date; ``run.json`` is written, nothing else is done yet.
+
+    Raises:
+        RagError: The set, a variant, the generator or the judge is not usable.
+    """
+    system, request = bench.system, bench.request
+    answering = Answering(budget=Budget(request.budget, request.max_calls))
+    run = bench.run(
+        [*dict.fromkeys(cell.embedding_model for cell in cells)],
+        [*dict.fromkeys(cell.reranker for cell in cells)],
+        answering.generator.name if answering.generator else "none",
+        "",
+    ).save()
+    return Sweep(
+        run,
+        {name: bench.arm(name) for name in dict.fromkeys(cell.variant for cell in cells)},
+        system,
+        Steps(bench.dataset, Memo(system.home / "cache" / "sweep.sqlite"), system.cache, bench.tell),
+        sweep_measures(),
+        answering,
+        system.settings.sanity_gate,
+    )
+
+
+def _changed(system: System, settings: Settings, variant: str) -> set[str]:
+    """Return the fields that a variant changes.
+
+    Raises:
+        InvalidSetting: One of them makes no difference to search.
+    """
+    changed = {
+        name for name in Settings.model_fields if getattr(settings, name) != getattr(system.settings, name)
+    }
+    strange = sorted(changed - {*_AT_SEARCH, *_MADE})
+    if strange:
+        known = [str(Settings.model_fields[name].validation_alias) for name in (*_AT_SEARCH, *_MADE)]
+        raise InvalidSetting(
+            f"variant {variant!r} changes {Settings.model_fields[strange[0]].validation_alias}, which it"
+            f" cannot; allowed are options of search and {', '.join(known)}"
+        )
+    return changed
+
+
+def _reading(system: System) -> Reading:
+    kept = TableStore(system.home / "cache")
+    return Reading(system.parse_options, system.parse_limits, kept, system.settings.workers)
+
+
+def _renamed(documents: Mapping[str, Document], collection: str) -> dict[str, Document]:
+    """Return documents as those of another collection: chunks name the collection that they are found in."""
+    return {
+        source: one if one.collection == collection else replace(one, collection=collection)
+        for source, one in documents.items()
+    }
