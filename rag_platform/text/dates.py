@@ -21,10 +21,12 @@ __all__ = [
     "FIRST_SURE_YEAR",
     "Era",
     "FoundDate",
+    "MonthDay",
     "Period",
     "ascii_digits",
     "find_dates",
     "find_fiscal_years",
+    "find_month_days",
     "find_years",
     "read_fiscal_year",
     "read_period",
@@ -103,6 +105,11 @@ _PERIOD = regex.compile(
     rf"|{_NAME}[\s,]+{_Y}(?:\s?{_ERA})?",
     regex.I,
 )
+_MONTH_DAY = regex.compile(
+    rf"(?<![\p{{L}}\p{{M}}])(?:{_NAME}[\s,]*{_D}(?![\d:.]\d|\d)|(?<![\d.,:]){_D}(?:st|nd|rd|th|\s?गते)?\s*(?:of\s+)?{_NAME})"
+    r"(?:\s?गते)?",
+    regex.I,
+)
 _FISCAL_MARK = (
     r"(?<![\p{L}\p{M}])"
     r"(?:आ[.0ः]?\s?[वब][.0ः]?|आर्थिक\s+[वब]र्ष(?:को)?|FY|F\.Y\.|(?:fiscal|financial)\s+years?)"
@@ -113,6 +120,7 @@ _FISCAL = regex.compile(
     regex.I,
 )
 _AS_MONTHS = 12
+_LONGEST_MONTH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,17 @@ class FoundDate:
     def sambat(self) -> Sambat | None:
         """The day in the Bikram Sambat calendar; None outside its table."""
         return Sambat.of(self.day)
+
+
+@dataclass(frozen=True, slots=True)
+class MonthDay:
+    """A month and a day that a text names, with a year or without, ``text[start:end]``."""
+
+    start: int
+    end: int
+    era: Era
+    month: int
+    day: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +179,18 @@ def find_dates(text: str) -> Iterator[FoundDate]:
             found = _found(match, text)
             if found is not None:
                 yield found
+
+
+def find_month_days(text: str) -> Iterator[MonthDay]:
+    """Yield the days that a text names by a month's name, whether or not it says the year.
+
+    >>> [(found.era, found.month, found.day) for found in find_month_days("पुस ९ गते, 4 Magh, June 2nd")]
+    [('BS', 9, 9), ('BS', 10, 4), ('AD', 6, 2)]
+    """
+    for match in _MONTH_DAY.finditer(ascii_digits(text)):
+        era, month = _month(match["name"])
+        if era and month and 1 <= int(match["d"]) <= _LONGEST_MONTH:
+            yield MonthDay(match.start(), match.end(), era, month, int(match["d"]))
 
 
 def find_years(text: str) -> Iterator[int]:
