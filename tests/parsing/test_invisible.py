@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def rtf_file(path: Path, text: str) -> None:
     path.write_text("{\\rtf1\\ansi\\uc1 " + "".join(f"\\u{ord(c)}?" for c in text) + "}")
 
 
+# A PDF draws a soft hyphen, so that it is seen there.
 FILES: dict[str, Callable[[Path, str], object]] = {
     "txt": lambda path, text: path.write_text(text, encoding="utf-8"),
     "md": lambda path, text: path.write_text(f"{text}\n\n{text}", encoding="utf-8"),
@@ -43,7 +45,7 @@ FILES: dict[str, Callable[[Path, str], object]] = {
         path.parent,
         f'<html xmlns="http://www.w3.org/1999/xhtml"><body><p>{html.escape(text)}</p></body></html>',
     ),
-    "pdf": lambda path, text: path.write_bytes(layer_pdf([[(60, 700, text.replace("\n", ""))]])),
+    "pdf": lambda path, text: path.write_bytes(layer_pdf([[(60, 700, re.sub("[\n\u00ad]", "", text))]])),
     "xlsx": xlsx_file,
     "pptx": pptx_file,
     "rtf": rtf_file,
