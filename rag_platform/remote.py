@@ -9,13 +9,15 @@ import logging
 import random
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rag_platform.errors import MissingDependency, UpstreamError
 from rag_platform.privacy import keep_private
+from rag_platform.types import Usage
 
-__all__ = ["INSTALL_REMOTE", "TIMEOUT_S", "Service", "load_litellm"]
+__all__ = ["INSTALL_REMOTE", "TIMEOUT_S", "Reply", "Service", "ask_model", "load_litellm"]
 
 INSTALL_REMOTE = "pip install 'rag-platform[remote]'"
 TIMEOUT_S = 60.0
@@ -48,6 +50,63 @@ def load_litellm() -> Any:  # noqa: ANN401
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a language model wrote, why it stopped (``stop``, ``length`` ...), and what the call took."""
+
+    text: str
+    finish: str
+    usage: Usage
+
+
+def ask_model(
+    service: Service,
+    model: str,
+    messages: Sequence[Mapping[str, str]],
+    *,
+    key: str = "",
+    base_url: str = "",
+    timeout_s: float = TIMEOUT_S,
+    options: Mapping[str, Any] | None = None,
+) -> Reply:
+    """Ask a language model of LiteLLM once, and again while its provider is busy.
+
+    Args:
+        service: Who asks again, and how errors are told.
+        model: LiteLLM's name.
+        messages: The conversation.
+        key: Key of the provider; empty for a model that needs none.
+        base_url: Its address; empty: the provider's own.
+        timeout_s: Seconds that one call may take.
+        options: Temperature and the like; what the provider does not know is left out.
+
+    Raises:
+        MissingDependency: LiteLLM is not installed.
+        UpstreamError: The provider is out of reach, refuses, or is busy for too long.
+    """
+    litellm = load_litellm()
+    answer = service.ask(
+        lambda: litellm.completion(
+            model=model,
+            messages=[dict(message) for message in messages],
+            api_key=key or "none",  # without one LiteLLM would take that of another service
+            api_base=base_url or None,
+            timeout=timeout_s,
+            max_retries=0,
+            drop_params=True,
+            **(options or {}),
+        )
+    )
+    choice, usage = answer.choices[0] if answer.choices else None, getattr(answer, "usage", None)
+    spent = Usage(
+        int(getattr(usage, "prompt_tokens", 0) or 0),
+        int(getattr(usage, "completion_tokens", 0) or 0),
+        float((getattr(answer, "_hidden_params", None) or {}).get("response_cost") or 0.0),
+    )
+    text = str((choice.message.content if choice else "") or "")
+    return Reply(text, str((choice.finish_reason if choice else "") or ""), spent)
 
 
 class Service:

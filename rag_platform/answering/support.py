@@ -50,8 +50,8 @@ _LIGHT = _keys(
     " उनी उनले उनको तर किनभने त्यसैले अर्थात् अनुसार लागि का की को ले लाई मा बाट देखि सम्म एक एउटा गते समेत"
     " सन्दर्भ प्रसङ्ग दस्तावेज जानकारी दिइएको उल्लेख उल्लेखित रूपमा रुपमा हजुर कुन के कति कहिले"
     " according per passage document context states stated says mentioned given provided also thus therefore"
-    " a an the is are was were be been being it its this that these those they he she of to in on at by for from"
-    " with as and or must should shall will would can could may might has have had do does did yes"
+    " a an the is are was were be been being it its this that these those they he she of to in on at by for"
+    " from with as and or must should shall will would can could may might has have had do does did yes"
 )
 
 
