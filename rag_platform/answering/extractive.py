@@ -32,7 +32,8 @@ _RANK = 0.05
 _FACT = 0.15
 """What a sentence gains for a number or date where the question asks for one."""
 _ASKS_NUMBER = regex.compile(
-    r"कति|कहिले|मिति|कुन (?:दिन|साल|वर्ष)|\b(?:when|how (?:many|much|long|old)|what (?:date|time|year)|kati|kahile)\b",
+    r"कति|कहिले|मिति|कुन (?:दिन|साल|वर्ष)"
+    r"|\b(?:when|how (?:many|much|long|old)|what (?:date|time|year)|kati|kahile)\b",
     regex.I,
 )
 _QUESTION_WORDS = (
