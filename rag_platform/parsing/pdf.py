@@ -128,7 +128,7 @@ class _Pages:
         numbers = range(self._document.page_count)
         layers = {number: self._guarded(number, self._layer) for number in numbers}
         wrong = [n for n, layer in layers.items() if layer is not None and not layer_is_right(layer)]
-        mapped, disagreement = self._mapped([n for n in wrong if n_letters(_text(layers[n])) >= MIN_LETTERS])
+        mapped, disagreement = self._mapped([n for n in wrong if n_letters(_text(layers[n]))])
         pages: dict[int, _Read | None] = {}
         for number, layer in layers.items():
             if layer is not None:
@@ -182,7 +182,8 @@ class _Pages:
         if self._options.ocr != "always":
             if layer_is_right(layer):
                 return _page(number, layer)
-            if mapped is not None and map_is_right(mapped, disagreement):
+            # With a few letters it may be the caption of a scan: the picture is looked at, too.
+            if mapped and n_letters(mapped.text) >= MIN_LETTERS and map_is_right(mapped, disagreement):
                 return _page(number, mapped, reason=f"{_fault(layer)}; {mapped.reason}")
         return self._unread(number, layer, mapped) if self._options.ocr == "never" else None
 
@@ -219,7 +220,9 @@ class _Pages:
         if self._options.ocr == "always" or n_letters(layer.text) < MIN_LETTERS <= n_letters(read.text):
             return _page(number, read)
         if n_letters(read.text) < n_letters(layer.text) < MIN_LETTERS:
-            return _page(number, layer, reason=f"{why}; OCR found less ({result.languages})")
+            chosen = best(others)
+            told = (_fault(layer), chosen.reason, f"OCR found less ({result.languages})")
+            return _page(number, chosen, reason="; ".join(filter(None, told)))
         chosen = best([read, *others])
         return _page(number, chosen, reason=chosen.reason if chosen is read else f"{why}; OCR reads worse")
 

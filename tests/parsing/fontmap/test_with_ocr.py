@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from parsing.fontmap.typeset import PdfFont, Run, font_bytes, pdf, poisoned, shifted, without_tables
 
 from rag_platform.parsing.fontmap.reader import FontMapReader
 from rag_platform.parsing.fontmap.verify import edit_distance
+from rag_platform.parsing.parse import parse_file
 from rag_platform.parsing.pictures import Pictures
 from rag_platform.parsing.reading import ParseOptions
 
@@ -47,3 +50,18 @@ def test_a_page_is_read_through_the_ocr_of_another(name: str) -> None:
     assert set(read) - set(truth) <= set(page.unsure_words)
     assert edit_distance(" ".join(read), " ".join(truth)) <= 0.05 * len(" ".join(truth))
     assert page.confidence > 0.9
+
+
+def test_a_title_page_of_few_letters_is_read_by_its_fonts(tmp_path: Path) -> None:
+    title, size = ["खण्ड १", "प्रदेश"], 40
+    program = font_bytes("noto-sans")
+    font = PdfFont(program, program, to_unicode=poisoned(program, " ".join([*title, *TAUGHT])))
+    pages = [
+        [Run(font, line, 200, 200 + 60 * at, size) for at, line in enumerate(title)],
+        [Run(font, line, 40, 80 + 26 * at) for at, line in enumerate(TAUGHT)],
+    ]
+    path = tmp_path / "बजेट.pdf"
+    pdf(pages).save(path)
+    first, second = parse_file(path).pages
+    assert (first.text.split(), first.origin, first.suspect) == (["खण्ड", "१", "प्रदेश"], "font_map", False)
+    assert second.origin == "font_map"
