@@ -7,22 +7,18 @@ control how a line is drawn. What is in the report is decided in ``files``.
 from __future__ import annotations
 
 import base64
-import html
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from rag_platform.audit.files import OCR_PAGE_S, Duplicates, FileAudit, Summary
 from rag_platform.audit.pictures import PagePicture
+from rag_platform.text.markup import html_text
 
 __all__ = ["MOST_PICTURES", "as_html", "megabytes", "worst"]
 
 MOST_PICTURES = 40
 """Pages shown: a picture has 10 to 30 KB, and nobody looks at hundreds."""
 
-_CONTROLS = ("Cc", "Cs")
-_DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""Marks that turn the direction of a line; U+202E makes exe.pdf of fdp.exe."""
 _STYLE = """
 body { font: 15px/1.5 "Noto Sans Devanagari", "Noto Sans", system-ui, sans-serif; margin: 2rem; color: #222 }
 table { border-collapse: collapse; margin: 1rem 0 } td, th { padding: .3rem .7rem; text-align: left;
@@ -114,10 +110,10 @@ def _counts(counts: dict[str, int]) -> str:
 def _table(
     head: Sequence[str], rows: Iterable[Sequence[object]], refused: Sequence[bool] = ()
 ) -> Iterator[str]:
-    yield f"<table><tr>{''.join(f'<th>{_text(name)}</th>' for name in head)}</tr>"
+    yield f"<table><tr>{''.join(f'<th>{html_text(name)}</th>' for name in head)}</tr>"
     for at, row in enumerate(rows):
         cells = "".join(
-            f"<td{' class=n' if isinstance(cell, int | float) else ''}>{_text(cell)}</td>" for cell in row
+            f"<td{' class=n' if isinstance(cell, int | float) else ''}>{html_text(cell)}</td>" for cell in row
         )
         marked = " class=refused" if at < len(refused) and refused[at] else ""
         yield f"<tr{marked}>{cells}</tr>"
@@ -129,16 +125,7 @@ def _article(picture: PagePicture) -> str:
     if picture.jpeg:
         shown = f'<img alt="" src="data:image/jpeg;base64,{base64.b64encode(picture.jpeg).decode()}">'
     return (
-        f"<article>{shown}<div><h3>{_text(picture.source)}, page {picture.page_no}</h3>"
-        f"<p>{_text(picture.reason)}; score {picture.score:.2f}</p>"
-        f"<pre>{_text(picture.excerpt) or '(no text)'}</pre></div></article>"
+        f"<article>{shown}<div><h3>{html_text(picture.source)}, page {picture.page_no}</h3>"
+        f"<p>{html_text(picture.reason)}; score {picture.score:.2f}</p>"
+        f"<pre>{html_text(picture.excerpt) or '(no text)'}</pre></div></article>"
     )
-
-
-def _text(value: object) -> str:
-    """Return a value as text of the page: nothing in it is markup, and nothing turns the line."""
-    shown = "".join(
-        "\ufffd" if c in _DIRECTIONS or (unicodedata.category(c) in _CONTROLS and c not in "\n\t") else c
-        for c in str(value)
-    )
-    return html.escape(shown).replace("\n", "<br>")

@@ -29,8 +29,7 @@ __all__ = [
     "Summary",
     "breakdown",
     "leaderboard",
-    "metadata",
-    "standing",
+    "standings",
 ]
 
 GROUPS = ("kind", "language", "document")
@@ -175,37 +174,39 @@ def leaderboard(run: Run, *, measure: str | None = None, measures: Sequence[str]
         UnknownName: The run has no scores of such a measure.
         CallerError: The run has no scores at all.
     """
-    scores, states = run.scores(), run.cells()
-    known = _measures(run, scores)
+    known = standings(run)
     for name in (*measures, *([measure] if measure else [])):
         if name not in known:
             raise UnknownName("measure", name, known)
-    main = measure or (measures or known)[0]
-    shown = tuple(dict.fromkeys((main, *(measures or known))))
-    standings = {name: _standing(scores, states, name) for name in shown}
-    order = _order(standings[main])
+    main = measure or next(iter(measures or known))
+    shown = {name: known[name] for name in (main, *(measures or known))}
+    order = _order(shown[main])
     letters = {row: _letter(place) for place, row in enumerate(order)}
     costs = run.answers().groupby(CELL)["cost"].sum().to_dict()
-    listed = states.to_dict("records")
+    listed = run.cells().to_dict("records")
     rows = []
     for at in order:
-        measured = {name: _entry(one, at, letters) for name, one in standings.items() if _is_tried(one, at)}
+        measured = {name: _entry(one, at, letters) for name, one in shown.items() if _is_tried(one, at)}
         rows.append(_row(listed[at], letters[at], costs, measured, main))
-    summaries = {name: _summary(one) for name, one in standings.items()}
-    return Leaderboard(run.about, main, shown, tuple(rows), summaries)
+    summaries = {name: _summary(one) for name, one in shown.items()}
+    return Leaderboard(run.about, main, tuple(shown), tuple(rows), summaries)
 
 
-def standing(run: Run, measure: str) -> Standing:
-    """Return the cells of a run in one measure, with the scores of each question.
+def standings(run: Run) -> dict[str, Standing]:
+    """Return the cells of a run in each of its measures, with the scores of each question.
 
     Raises:
-        UnknownName: The run has no scores of such a measure.
         CallerError: The run has no scores at all.
     """
-    scores = run.scores()
-    if measure not in (known := _measures(run, scores)):
-        raise UnknownName("measure", measure, known)
-    return _standing(scores, run.cells(), measure)
+    scores, states = run.scores(), run.cells()
+    cells = [Cell(*key) for key in states[CELL].itertuples(index=False, name=None)]
+    complete = [cell for cell, status in zip(cells, states["status"], strict=True) if status == "complete"]
+    there = set(scores.loc[scores["status"] != "skipped", "measure"])
+    known = [name for name in run.measures if name in there]
+    known += sorted(there - set(known))
+    if not known:
+        raise CallerError(f"run {run.run_id} has no scores yet; go on with: rag sweep {run.dataset}")
+    return {name: Standing.of(scores[scores["measure"] == name], cells, complete) for name in known}
 
 
 def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
@@ -228,7 +229,9 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
 
     if by not in GROUPS:
         raise UnknownName("group of questions", by, GROUPS)
-    found = standing(run, measure)
+    if measure not in (known := standings(run)):
+        raise UnknownName("measure", measure, known)
+    found = known[measure]
     told = run.scores().drop_duplicates("query_id").set_index("query_id")[by]
     groups = np.array([told[query] for query in found.queries], dtype=object)
     rows = []
@@ -249,47 +252,6 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
-
-
-def metadata(board: Leaderboard) -> tuple[str, dict[str, float | int]]:
-    """Return a board as a Markdown table, and as numbers that a user interface plots from run to run.
-
-    The numbers are the best value of every measure, the main measure of every cell (by
-    ``model|reranker|variant``), and counts of cells and of failed scores.
-    """
-    from rag_platform.evaluation.report.tables import as_markdown
-
-    compared = [row for row in board.rows if row.status == "complete"]
-    numbers: dict[str, float | int] = {
-        "cells": len(board.rows),
-        "cells_complete": len(compared),
-        "cells_tied_with_best": board.summaries[board.main].n_tied,
-        "scores_failed": sum(entry.n_failed for row in board.rows for entry in row.measures.values()),
-    }
-    for name in board.measures:
-        best = board.summaries[name].best
-        numbers |= {f"best {name}": row.measures[name].value for row in board.rows if row.cell == best}
-    for row in compared:
-        key = "|".join(filter(None, (row.cell.embedding_model, row.cell.reranker, row.cell.variant)))
-        if board.main in row.measures and not math.isnan(row.measures[board.main].value):
-            numbers[f"{board.main} {key}"] = row.measures[board.main].value
-    return as_markdown(board), numbers
-
-
-def _measures(run: Run, scores: pd.DataFrame) -> list[str]:
-    """Return the measures that were tried, in the run's order."""
-    there = set(scores.loc[scores["status"] != "skipped", "measure"])
-    known = [name for name in run.measures if name in there]
-    known += sorted(there - set(known))
-    if not known:
-        raise CallerError(f"run {run.run_id} has no scores yet; go on with: rag sweep {run.dataset}")
-    return known
-
-
-def _standing(scores: pd.DataFrame, states: pd.DataFrame, measure: str) -> Standing:
-    cells = [Cell(*key) for key in states[CELL].itertuples(index=False, name=None)]
-    complete = [cell for cell, status in zip(cells, states["status"], strict=True) if status == "complete"]
-    return Standing.of(scores[scores["measure"] == measure], cells, complete)
 
 
 def _order(found: Standing) -> list[int]:

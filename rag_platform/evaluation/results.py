@@ -24,7 +24,7 @@ from rag_platform.tables import check
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ANSWERS", "CELLS", "FOLDER", "SCORES", "Cell", "Run", "latest", "runs"]
+__all__ = ["ANSWERS", "CELLS", "FOLDER", "SCORES", "Cell", "Run", "last_used", "latest", "runs"]
 
 FOLDER = "evaluations"
 _ABOUT = "run.json"
@@ -161,7 +161,7 @@ class Run:
         root = home / FOLDER
         known = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{_ABOUT}"))}
         if run_id not in known:
-            loaded = {key: cls._read(folder) for key, folder in known.items()}
+            loaded = {key: cls.read(folder) for key, folder in known.items()}
             meant = [
                 key
                 for key, run in loaded.items()
@@ -170,10 +170,15 @@ class Run:
             if len(meant) != 1:
                 raise UnknownName("run", run_id, meant or known)
             return loaded[meant[0]]
-        return cls._read(known[run_id])
+        return cls.read(known[run_id])
 
     @classmethod
-    def _read(cls, folder: Path) -> Self:
+    def read(cls, folder: Path) -> Self:
+        """Return the run whose files are in ``folder``.
+
+        Raises:
+            DamagedFile: There is something else.
+        """
         path = folder / _ABOUT
         with storage_errors("read", path):
             text = path.read_text("utf-8")
@@ -197,7 +202,7 @@ class Run:
         with self._lock():
             merged = self
             if path.exists():
-                before = self._read(self.folder)
+                before = self.read(self.folder)
                 merged = replace(
                     self,
                     created_at=before.created_at,
@@ -206,8 +211,9 @@ class Run:
                     rerankers=_union(before.rerankers, self.rerankers),
                     variants={**before.variants, **self.variants},
                 )
-            if not path.exists() or merged.about != self._read(self.folder).about:
+            if not path.exists() or merged.about != self.read(self.folder).about:
                 write_json(path, merged.about)
+            path.touch()  # the run that was worked on last, also where nothing was left to do
         return merged
 
     def scores(self) -> pd.DataFrame:
@@ -265,7 +271,7 @@ class Run:
 
 def runs(home: Path) -> list[Run]:
     """Return all runs of a home, newest first."""
-    found = [Run._read(path.parent) for path in (home / FOLDER).glob(f"*/{_ABOUT}")]
+    found = [Run.read(path.parent) for path in (home / FOLDER).glob(f"*/{_ABOUT}")]
     return sorted(found, key=lambda run: (run.created_at, run.run_id), reverse=True)
 
 
@@ -279,6 +285,18 @@ def latest(home: Path) -> Run:
         if run.is_complete:
             return run
     raise NotPublished("no sweep is complete yet; start one with: rag sweep nepali_starter")
+
+
+def last_used(home: Path) -> Run:
+    """Return the run that a sweep began or went on with last, complete or not.
+
+    Raises:
+        NotPublished: There is none.
+    """
+    found = runs(home)
+    if not found:
+        raise NotPublished("nothing was swept yet; start with: rag sweep nepali_starter")
+    return max(found, key=lambda run: (run.folder / _ABOUT).stat().st_mtime_ns)
 
 
 def _key(cell: Cell) -> tuple[str, str, str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_platform.errors import CallerError
 from rag_platform.evaluation.results import Cell
 from rag_platform.evaluation.statistics import (
     ALPHA,
@@ -26,13 +27,33 @@ from rag_platform.evaluation.statistics import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CELL", "Standing"]
+__all__ = ["CELL", "Standing", "cell_name", "parse_cell"]
 
 CELL = ["embedding_model", "reranker", "variant"]
 """The columns that name a cell."""
 _ENOUGH = 0.5
 """Share of a cell's questions that must have a score, or it shrinks no other cell's common questions and is
 not called the best: with three of eighty answers left, all cells would be compared on three."""
+
+
+def cell_name(cell: Cell) -> str:
+    """Return how a cell is written: ``model|reranker``, and ``|variant`` where it has one."""
+    return "|".join(filter(None, (cell.embedding_model, cell.reranker, cell.variant)))
+
+
+def parse_cell(written: str) -> Cell:
+    """Return the cell that ``cell_name`` wrote.
+
+    >>> parse_cell("hashing|none")
+    Cell(embedding_model='hashing', reranker='none', variant='')
+
+    Raises:
+        CallerError: It is written otherwise.
+    """
+    parts = [part.strip() for part in written.split("|")]
+    if len(parts) not in (2, 3) or not all(parts[:2]):
+        raise CallerError(f"{written!r} is no cell; write MODEL|RERANKER or MODEL|RERANKER|VARIANT")
+    return Cell(*parts)
 
 
 @dataclass(frozen=True)
@@ -119,11 +140,11 @@ class Standing:
     def beats(self) -> NDArray[np.bool_]:
         """``(n_cells, n_cells)``: whether the row's cell is significantly better than the column's."""
         found = np.zeros((len(self.cells), len(self.cells)), bool)
-        at = np.ix_(self.eligible, self.eligible)
-        values = self.values[np.ix_(self.eligible, self.common)]
+        rows = np.array(self.eligible, np.intp)
+        values = self.values[np.ix_(rows, self.common)]
         if self.common.size and self.eligible:
             means = values.mean(axis=1)
-            found[at] = (all_pairs(values) <= ALPHA) & (means[:, None] > means[None, :])
+            found[np.ix_(rows, rows)] = (all_pairs(values) <= ALPHA) & (means[:, None] > means[None, :])
         return found
 
     @property

@@ -1,0 +1,174 @@
+"""A leaderboard as rows of text, Markdown, LaTeX and HTML.
+
+In all of them: ``≥ 0.61`` is a cell with failed scores, by what it has at least; bold or ``*`` is tied with
+the best; letters name the rows that are significantly worse (as ranx prints them).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from rag_platform.evaluation.leaderboard import Entry, Leaderboard, Row
+from rag_platform.evaluation.standing import cell_name
+from rag_platform.text.markup import html_text, latex_text, markdown_text
+
+__all__ = ["as_latex", "as_markdown", "board_html", "caption", "figure", "metadata", "text_rows"]
+
+Style = Callable[[Entry, bool], str]
+
+
+def figure(entry: Entry, *, interval: bool = False) -> str:
+    """Return a value as people read it, with what failed said first.
+
+    >>> done = Entry(0.75, 0.5, 1.0, 8, 0, 0, 0.75, True, ())
+    >>> figure(done, interval=True)
+    '0.750 [0.500, 1.000]'
+    >>> figure(Entry(0.75, 0.5, 1.0, 8, 2, 0, 0.6, True, ()))
+    '≥ 0.600 (0.750 of 8, 2 failed)'
+    """
+    if math.isnan(entry.value):
+        return f"≥ {entry.worst:.3f} ({entry.n_failed} failed)" if entry.n_failed else "not comparable"
+    ends = f" [{entry.ci_low:.3f}, {entry.ci_high:.3f}]" if interval else ""
+    if entry.n_failed:
+        return f"≥ {entry.worst:.3f} ({entry.value:.3f}{ends} of {entry.n_queries}, {entry.n_failed} failed)"
+    return f"{entry.value:.3f}{ends}"
+
+
+def caption(board: Leaderboard) -> str:
+    """Return what must be known to read the board: the set, on how many questions, what it can show."""
+    summary = board.summaries[board.main]
+    said = [f"{board.run['dataset']}, run {board.run['run_id']} of {board.run['created_at'][:10]}."]
+    said.append(f"Means over the {summary.n_common} questions that all compared cells have, 95 % intervals.")
+    if summary.best is not None:
+        said.append(f"{summary.n_tied} tied with the best in {board.main} (randomisation test, Holm, 5 %).")
+    if math.isfinite(summary.detectable):
+        said.append(f"A difference of {summary.detectable:.3f} shows in four of five such sets.")
+    if not board.run["judge"]:
+        said.append("No judge was set, so nothing here was judged by a model.")
+    return " ".join(said)
+
+
+def text_rows(board: Leaderboard) -> list[dict[str, object]]:
+    """Return a row a cell for the terminal: the main measure with its interval, the others without."""
+    return [
+        {
+            "": row.letter,
+            **_names(board, row),
+            **{name: _plain(row, name, interval=name == board.main) for name in board.measures},
+            "tied": "*" if row.tied_with_best else "",
+            "status": _status(row),
+        }
+        for row in board.rows
+    ]
+
+
+def as_markdown(board: Leaderboard) -> str:
+    """Return a Markdown table; bold is tied with the best, raised letters name rows significantly worse."""
+
+    def cell(entry: Entry, is_main: bool) -> str:
+        shown = markdown_text(figure(entry, interval=is_main)).replace("\\[", "[").replace("\\]", "]")
+        bold = f"**{shown}**" if entry.tied_with_best else shown
+        return bold + (f" <sup>{_joined(entry)}</sup>" if entry.beats else "")
+
+    head, rows = _grid(board, cell, markdown_text)
+    lines = [head, ["---"] * len(head), *rows]
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\n{markdown_text(caption(board))}\n"
+
+
+def as_latex(board: Leaderboard) -> str:
+    """Return a LaTeX table (``booktabs``); bold is tied with the best, raised letters name worse rows."""
+
+    def cell(entry: Entry, is_main: bool) -> str:
+        shown = latex_text(figure(entry, interval=is_main)).replace("≥", r"$\geq$")
+        bold = rf"\textbf{{{shown}}}" if entry.tied_with_best else shown
+        return bold + (f"$^{{{_joined(entry)}}}$" if entry.beats else "")
+
+    head, rows = _grid(board, cell, latex_text)
+    columns = "l" * (len(head) - len(board.measures) - 1) + "r" * len(board.measures) + "l"
+    body = "\n".join(" & ".join(row) + r" \\" for row in rows)
+    return (
+        "\\begin{table}\n\\centering\n"
+        f"\\caption{{{latex_text(caption(board))}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
+        f"{' & '.join(head)} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
+    )
+
+
+def board_html(board: Leaderboard) -> str:
+    """Return a table for a page or a notebook, without anything from outside."""
+
+    def cell(entry: Entry, is_main: bool) -> str:
+        shown = html_text(figure(entry, interval=is_main))
+        bold = f"<b>{shown}</b>" if entry.tied_with_best else shown
+        return bold + (f" <sup>{_joined(entry)}</sup>" if entry.beats else "")
+
+    head, rows = _grid(board, cell, html_text)
+    lines = ["".join(f"<th>{name}</th>" for name in head)]
+    lines += ["".join(f"<td>{value}</td>" for value in row) for row in rows]
+    table = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><caption>{html_text(caption(board))}</caption>{table}</table>"
+
+
+def metadata(board: Leaderboard) -> tuple[str, dict[str, float | int]]:
+    """Return a board as a Markdown table, and as numbers that a user interface plots from run to run.
+
+    The numbers are the best value of every measure, the main measure of every cell (by
+    ``model|reranker|variant``), and counts of cells and of failed scores.
+    """
+    compared = [row for row in board.rows if row.status == "complete"]
+    numbers: dict[str, float | int] = {
+        "cells": len(board.rows),
+        "cells_complete": len(compared),
+        "cells_tied_with_best": board.summaries[board.main].n_tied,
+        "scores_failed": sum(entry.n_failed for row in board.rows for entry in row.measures.values()),
+    }
+    for name in board.measures:
+        best = board.summaries[name].best
+        numbers |= {f"best {name}": row.measures[name].value for row in board.rows if row.cell == best}
+    for row in compared:
+        if board.main in row.measures and not math.isnan(row.measures[board.main].value):
+            numbers[f"{board.main} {cell_name(row.cell)}"] = row.measures[board.main].value
+    return as_markdown(board), numbers
+
+
+def _grid(
+    board: Leaderboard, cell: Style, text: Callable[[object], str]
+) -> tuple[list[str], Sequence[list[str]]]:
+    """Return head and rows of the table, every piece ready for its format."""
+    names = list(_names(board, board.rows[0]))
+    head = ["", *map(text, (*names, *board.measures)), "status"]
+    rows = [
+        [
+            row.letter,
+            *map(text, _names(board, row).values()),
+            *(
+                cell(row.measures[name], name == board.main) if name in row.measures else ""
+                for name in board.measures
+            ),
+            text(_status(row)),
+        ]
+        for row in board.rows
+    ]
+    return head, rows
+
+
+def _names(board: Leaderboard, row: Row) -> dict[str, str]:
+    """Return what names a cell, the variant only where the run has some."""
+    names = {"embedding model": row.cell.embedding_model, "reranker": row.cell.reranker}
+    if any(one.cell.variant for one in board.rows):
+        names["variant"] = row.cell.variant
+    return names
+
+
+def _plain(row: Row, measure: str, *, interval: bool) -> str:
+    return figure(row.measures[measure], interval=interval) if measure in row.measures else ""
+
+
+def _status(row: Row) -> str:
+    return f"{row.status}: {row.reason}" if row.reason else row.status
+
+
+def _joined(entry: Entry) -> str:
+    """Return letters in one word, apart where one of them has two."""
+    return ("," if any(len(letter) > 1 for letter in entry.beats) else "").join(entry.beats)
