@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import dagster as dg
 
+from rag_platform.evaluation.sweep import Report
 from rag_platform.stages import Progress
 from rag_platform.system import System
 
 __all__ = ["Platform", "platform"]
+
+
+def _silent(step: str, done: int, of: int) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +25,14 @@ class Platform:
     Attributes:
         system: The wired library.
         progress: Told of every document, where somebody watches.
+        tell: Told of the steps of a sweep: which, how many are done, how many there are.
+        reports: Takes what each sweep did.
     """
 
     system: System
     progress: Progress | None = None
+    tell: Callable[[str, int, int], None] = _silent
+    reports: list[Report] = field(default_factory=list)
 
 
 @dg.resource(description="The library's System, from environment and .env of the working folder.")

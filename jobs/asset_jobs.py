@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -12,10 +13,23 @@ from assets.collections import PublishConfig, collections
 from assets.documents import chunks, pages, raw_documents
 from assets.embeddings import embeddings
 from assets.platform import platform
+from assets.sweep import SWEEP, sweep_assets
 
-__all__ = ["ASSETS", "EXECUTOR", "JOBS", "RESOURCES", "documents", "embed", "publish", "reindex", "resolved"]
+__all__ = [
+    "ASSETS",
+    "EXECUTOR",
+    "JOBS",
+    "RESOURCES",
+    "documents",
+    "embed",
+    "publish",
+    "reindex",
+    "resolved",
+    "sweep",
+    "sweep_over",
+]
 
-ASSETS = [raw_documents, pages, chunks, embeddings, collections]
+ASSETS = [raw_documents, pages, chunks, embeddings, collections, *SWEEP]
 RESOURCES: dict[str, Any] = {"platform": platform}
 
 EXECUTOR = dg.in_process_executor
@@ -43,7 +57,13 @@ reindex = dg.define_asset_job(
     description="Build every collection of these models from nothing, then publish it.",
 )
 
-JOBS = [documents, embed, publish, reindex]
+sweep = dg.define_asset_job(
+    "sweep",
+    selection=dg.AssetSelection.assets("sweep_cells", "leaderboard"),
+    description="Measure a set over these cells of the grid, and put all cells side by side.",
+)
+
+JOBS = [documents, embed, publish, reindex, sweep]
 
 
 @cache
@@ -53,3 +73,13 @@ def resolved(name: str) -> dg.JobDefinition:
         assets=ASSETS, asset_checks=CHECKS, jobs=JOBS, resources=RESOURCES, executor=EXECUTOR
     )
     return definitions.resolve_job_def(name)
+
+
+def sweep_over(embedders: Sequence[str], rerankers: Sequence[str]) -> dg.JobDefinition:
+    """Return the job ``sweep`` over another grid than that of the settings, for this process."""
+    cells = sweep_assets(embedders, rerankers)
+    others = [asset for asset in ASSETS if asset not in SWEEP]
+    definitions = dg.Definitions(
+        assets=[*others, *cells], jobs=[sweep], resources=RESOURCES, executor=EXECUTOR
+    )
+    return definitions.resolve_job_def("sweep")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ from rag_platform.stages import Progress
 from rag_platform.system import System
 from rag_platform.types import document_id
 
-__all__ = ["ingest", "instance_for"]
+__all__ = ["execute", "ingest", "instance_for"]
 
 _log = logging.getLogger(__name__)
 
@@ -144,13 +144,36 @@ class _Ingestion:
 
     def _run(self, job: str, ranges: Sequence[KeyRange]) -> None:
         for keys in ranges:
-            with _planned_at_once():
-                resolved(job).execute_in_process(
-                    instance=self.instance,
-                    tags={**keys.tags, **_REPOSITORY, CLAIM: self.owner, LAUNCHED_BY: "cli"},
-                    resources={"platform": self.platform},
-                    run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-                )
+            execute(resolved(job), keys, instance=self.instance, owner=self.owner, platform=self.platform)
+
+
+def execute(
+    job: dg.JobDefinition,
+    keys: KeyRange,
+    *,
+    instance: dg.DagsterInstance,
+    owner: str,
+    platform: Platform,
+    ops: Mapping[str, object] | None = None,
+) -> dg.ExecuteInProcessResult:
+    """Run a job over a range of keys in this process, recorded as the daemon would record it.
+
+    Args:
+        job: Resolved.
+        keys: What it works on.
+        instance: Where the run is recorded.
+        owner: By whose name a run is found whose process is gone.
+        platform: The resource.
+        ops: Configuration of its assets, by name.
+    """
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    with _planned_at_once():
+        return job.execute_in_process(
+            instance=instance,
+            tags={**keys.tags, **_REPOSITORY, CLAIM: owner, LAUNCHED_BY: "cli"},
+            resources={"platform": platform},
+            run_config={**quiet, **({"ops": dict(ops)} if ops else {})},
+        )
 
 
 @contextmanager

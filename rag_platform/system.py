@@ -26,7 +26,7 @@ from rag_platform.sanity import GatedEncoder, GatedReranker
 from rag_platform.settings import Settings
 from rag_platform.storage import RawStore, TableStore
 
-__all__ = ["System"]
+__all__ = ["System", "search_options"]
 
 
 class System:
@@ -76,15 +76,7 @@ class System:
     @property
     def search_options(self) -> SearchOptions:
         """How a question is searched where it asks for nothing else."""
-        settings = self.settings
-        return SearchOptions(
-            k=settings.top_k_rerank,
-            candidates=settings.top_k_retrieval,
-            mode=settings.mode,
-            fusion=settings.fusion,
-            weights=(settings.dense_weight, settings.sparse_weight),
-            reranker=settings.reranker_model or "none",
-        )
+        return search_options(self.settings)
 
     @property
     def parse_options(self) -> ParseOptions:
@@ -177,3 +169,15 @@ class System:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"cannot create {folder}: {error.strerror}; set RAG_HOME elsewhere") from error
+
+
+def search_options(settings: Settings) -> SearchOptions:
+    """Return how these settings search."""
+    return SearchOptions(
+        k=settings.top_k_rerank,
+        candidates=settings.top_k_retrieval,
+        mode=settings.mode,
+        fusion=settings.fusion,
+        weights=(settings.dense_weight, settings.sparse_weight),
+        reranker=settings.reranker_model or "none",
+    )

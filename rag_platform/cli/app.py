@@ -17,8 +17,10 @@ from rag_platform.cli.ingest import delete, ingest
 from rag_platform.cli.listing import collections, doctor, documents, models
 from rag_platform.cli.parse import parse
 from rag_platform.cli.render import say, use_utf8
+from rag_platform.cli.runs import runs
 from rag_platform.cli.search import search
 from rag_platform.cli.serve import serve
+from rag_platform.cli.sweep import sweep
 from rag_platform.errors import RagError
 from rag_platform.privacy import keep_private
 
@@ -97,8 +99,10 @@ for _command in (
     collections,
     models,
     calibrate,
+    sweep,
     serve,
     doctor,
 ):
     app.command()(_command)
 app.add_typer(evaluate)
+app.add_typer(runs)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rag_platform.settings import Settings
     from rag_platform.system import System
 
-__all__ = ["evaluate", "retrieval"]
+__all__ = ["evaluate", "retrieval", "step_progress"]
 
 evaluate = typer.Typer(name="evaluate", help="Measure on labelled sets.", no_args_is_help=True)
 _ALL = "all"
@@ -98,7 +98,7 @@ def _measured(dataset: Dataset, settings: Settings, measures: Sequence[Measure])
     from rag_platform.system import System
 
     resolve(settings.embedding_model)
-    with tempfile.TemporaryDirectory(prefix="rag-evaluate-") as folder, _progress() as progress:
+    with tempfile.TemporaryDirectory(prefix="rag-evaluate-") as folder, step_progress() as progress:
         system = System.from_settings(settings, index=EdgeIndex(Path(folder), hnsw_ef=settings.hnsw_ef))
         system.reranker(system.search_options.reranker)  # a wrong name is told at once
         kept = TableStore(system.home / "cache")  # what was read, and embedded, makes the next run cheap
@@ -139,7 +139,7 @@ def _search(system: System, depth: int) -> Search:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
+def step_progress() -> Iterator[Callable[[str, int, int], None]]:
     """Show on stderr what is being done: a bar on a terminal, elsewhere a line for each step."""
     from rich.console import Console
     from rich.progress import Progress

@@ -129,9 +129,7 @@ class Sweep:
             InvalidDataset: A label names a page or words that no document has.
         """
         report = Report()
-        for cell in cells:
-            self._check(cell)
-        due = [cell for cell in cells if cell not in self._blocked and not self._finished(cell)]
+        due = self.due(cells)
         for cell in cells:
             if cell not in self._blocked and cell not in due:
                 report.states[cell] = ("complete", "")
@@ -153,12 +151,15 @@ class Sweep:
         report.stopped = self.answering.stopped
         return report
 
-    def find(self, model: str, variants: Sequence[str]) -> None:
-        """Do what one encoder is needed for, and nothing else: what it finds is kept."""
-        cells = [Cell(model, "none", variant) for variant in variants]
+    def due(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Return the cells that can run here and are not finished."""
         for cell in cells:
             self._check(cell)
-        self._search([cell for cell in cells if cell not in self._blocked])
+        return [cell for cell in cells if cell not in self._blocked and not self._finished(cell)]
+
+    def find(self, cells: Sequence[Cell]) -> None:
+        """Do what encoders are needed for, and nothing else: what they find is kept."""
+        self._search(self.due(cells))
 
     def _check(self, cell: Cell) -> None:
         """Mark a cell whose models cannot be loaded here."""

@@ -13,9 +13,10 @@ from rag_platform.errors import CallerError
 from rag_platform.evaluation.datasets import Dataset
 from rag_platform.evaluation.layouts import load_dataset
 from rag_platform.evaluation.own import load_questions
+from rag_platform.storage import sha256_of
 from rag_platform.types import fingerprint
 
-__all__ = ["SweepRequest", "collection_of", "dataset_fingerprint", "load_set"]
+__all__ = ["SweepRequest", "collection_of", "corpus_fingerprint", "dataset_fingerprint", "load_set"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,14 @@ def dataset_fingerprint(dataset: Dataset) -> str:
             (c.case_id, c.query, c.labels, c.collection, c.kind, c.language, c.answerable, c.reference_answer)
             for c in dataset.cases
         )
+    )
+
+
+def corpus_fingerprint(dataset: Dataset) -> str:
+    """Return what changes with any byte of a set's documents; nothing is read into pages for it."""
+    members = [member for some in dataset.collections.values() for member in some]
+    return fingerprint(
+        sorted((one.source, one.text if one.path is None else sha256_of(one.path)) for one in members)
     )
 
 

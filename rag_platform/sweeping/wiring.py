@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from rag_platform import __version__
+from rag_platform.answering.generator import load_generator
 from rag_platform.chunking.chunkers import chunk_recipe
-from rag_platform.errors import InvalidSetting
+from rag_platform.errors import InvalidDataset, InvalidSetting
 from rag_platform.evaluation.answering import Answering, Budget
 from rag_platform.evaluation.collection import Collections, Reading, collection_name, publish_set, read_set
 from rag_platform.evaluation.datasets import Dataset
@@ -20,16 +21,23 @@ from rag_platform.evaluation.steps import SEARCH, Arm, Corpus, Steps
 from rag_platform.evaluation.sweep import Sweep, sweep_measures
 from rag_platform.evaluation.variants import Changes, applied, searched
 from rag_platform.index.edge import EdgeIndex
+from rag_platform.protocols import Generator
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher
 from rag_platform.settings import Settings
 from rag_platform.storage import TableStore
 from rag_platform.sweeping.entering import Ingest, by_library, drop_files, has_files, read_documents
-from rag_platform.sweeping.request import SweepRequest, collection_of, dataset_fingerprint, load_set
-from rag_platform.system import System
+from rag_platform.sweeping.request import (
+    SweepRequest,
+    collection_of,
+    corpus_fingerprint,
+    dataset_fingerprint,
+    load_set,
+)
+from rag_platform.system import System, search_options
 from rag_platform.types import Document, fingerprint
 
-__all__ = ["Bench", "open_sweep"]
+__all__ = ["Bench", "check_request", "load_sweep_generator", "open_sweep"]
 
 Tell = Callable[[str, int, int], None]
 _AT_SEARCH = ("top_k_retrieval", "top_k_rerank", "dense_weight", "sparse_weight", "mode", "fusion")
@@ -88,15 +96,23 @@ class Bench:
         Raises:
             InvalidSetting: It changes what a variant cannot change.
         """
-        changes: Changes = self.request.variants.get(name, {})
-        settings = applied(self.system.settings, changes)
-        changed = _changed(self.system, settings, name)
-        system = System.from_settings(settings) if changed else self.system
-        options = searched(replace(system.search_options, reranker="none"), changes)
+        settings, changed, options = self.variant(name)
+        system = System.from_settings(settings) if changed & {*_MADE} else self.system
         if self.sources and not changed & {*_MADE}:
             return self._ingested(name, options)
         models = system if changed & {*_ENCODED} else self.system
         return Arm(name, options, *self._apart(system, models, reread=bool(changed & {*_READ})))
+
+    def variant(self, name: str) -> tuple[Settings, set[str], SearchOptions]:
+        """Return the settings of a variant, the fields that it changes, and how it is searched.
+
+        Raises:
+            CallerError: It changes what a variant cannot change, or to what is not allowed.
+        """
+        changes: Changes = self.request.variants.get(name, {})
+        settings = applied(self.system.settings, changes)
+        options = replace(search_options(settings), reranker="none")
+        return settings, _changed(self.system, settings, name), searched(options, changes)
 
     def _ingested(self, name: str, options: SearchOptions) -> Arm:
         """Return an arm over the collection that the pipeline publishes."""
@@ -152,14 +168,12 @@ class Bench:
         self._places[made] = (corpus, searcher, models, publish)
         return self._places[made]
 
-    def run(self, models: Sequence[str], rerankers: Sequence[str], generator: str, judge: str) -> Run:
+    def run(self, cells: Sequence[Cell]) -> Run:
         """Return the run of these inputs: what decides its scores for all cells gives it its id."""
-        request, system = self.request, self.system
-        read = sorted(
-            (one.source, one.content_sha256) for some in self.documents.values() for one in some.values()
-        )
-        corpus, questions = fingerprint(read), dataset_fingerprint(self.dataset)
-        recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), repr(self.arm("").options)))
+        request, system, generator, judge = self.request, self.system, self.request.generator, ""
+        options = replace(search_options(system.settings), reranker="none")
+        corpus, questions = corpus_fingerprint(self.dataset), dataset_fingerprint(self.dataset)
+        recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), repr(options)))
         code = f"{__version__} {CODE} {SEARCH}"
         identity = fingerprint(questions, corpus, recipe, generator, judge, code, request.name)
         run_id = f"{collection_of(self.dataset).removeprefix('eval-')}-{identity[:10]}"
@@ -176,11 +190,42 @@ class Bench:
             generator,
             judge,
             code,
-            tuple(models),
-            tuple(rerankers),
+            tuple(dict.fromkeys(cell.embedding_model for cell in cells)),
+            tuple(dict.fromkeys(cell.reranker for cell in cells)),
             request.variants,
             tuple(map(str, sweep_measures())),
         )
+
+
+def check_request(bench: Bench) -> None:
+    """Refuse what could not be measured, before anything is done for it.
+
+    Raises:
+        CallerError: The set, a variant or the generator's name is wrong.
+    """
+    for name in bench.request.variant_names:
+        bench.variant(name)
+    if not bench.dataset.judged and bench.request.generator == "none":
+        raise InvalidDataset(f"no question of {bench.dataset.name!r} is judged, so nothing can be measured")
+    load_sweep_generator(bench.system.settings, bench.request.generator)
+
+
+def load_sweep_generator(settings: Settings, name: str) -> Generator | None:
+    """Return what answers, with its provider's key and address; at temperature 0, so that it repeats itself.
+
+    Raises:
+        RagError: There is no such generator, or it is not installed.
+    """
+    keys = {
+        "openai": (settings.openai_api_key, settings.openai_base_url),
+        "anthropic": (settings.anthropic_api_key, ""),
+        "gemini": (settings.google_api_key, ""),
+        "ollama": ("", settings.ollama_base_url),
+        "hosted_vllm": ("", settings.vllm_base_url),
+        "huggingface": (settings.hf_token, ""),
+    }
+    key, url = keys.get(name.partition("/")[0], ("", ""))
+    return load_generator(name, api_key=key or settings.llm_api_key, base_url=url or settings.llm_base_url)
 
 
 def open_sweep(bench: Bench, cells: Sequence[Cell]) -> Sweep:
@@ -190,13 +235,10 @@ def open_sweep(bench: Bench, cells: Sequence[Cell]) -> Sweep:
         RagError: The set, a variant, the generator or the judge is not usable.
     """
     system, request = bench.system, bench.request
-    answering = Answering(budget=Budget(request.budget, request.max_calls))
-    run = bench.run(
-        [*dict.fromkeys(cell.embedding_model for cell in cells)],
-        [*dict.fromkeys(cell.reranker for cell in cells)],
-        answering.generator.name if answering.generator else "none",
-        "",
-    ).save()
+    answering = Answering(
+        load_sweep_generator(system.settings, request.generator), Budget(request.budget, request.max_calls)
+    )
+    run = bench.run(cells).save()
     return Sweep(
         run,
         {name: bench.arm(name) for name in dict.fromkeys(cell.variant for cell in cells)},

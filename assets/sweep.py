@@ -1,0 +1,207 @@
+"""``sweep_cells`` and ``leaderboard``: a set measured over a grid of embedding models and rerankers.
+
+The grid is that of the settings; ``sweep_assets`` makes the same assets over another one. Which work a cell
+needs, and what is shared, is decided in the library.
+"""
+
+# No postponed annotations here: Dagster reads the type of ``context`` from the function itself.
+import math
+from collections.abc import Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from assets.collections import collections
+from assets.metadata import Metadata, annotate
+from assets.partitions import SINGLE_RUN
+from assets.platform import Platform
+from rag_platform.evaluation.leaderboard import Leaderboard
+from rag_platform.evaluation.leaderboard import leaderboard as board_of
+from rag_platform.evaluation.results import Cell, Run, last_used
+from rag_platform.evaluation.sweep import Report, grid
+from rag_platform.settings import Settings
+from rag_platform.sweeping.request import SweepRequest
+from rag_platform.sweeping.wiring import Bench, open_sweep
+
+__all__ = ["SWEEP", "LeaderboardConfig", "SweepConfig", "key_of", "sweep_assets", "sweep_partitions"]
+
+_SHOWN = 50
+
+
+class SweepConfig(dg.Config):
+    """What is measured; the models are the partitions."""
+
+    dataset: str = ""
+    """Folder or name of a set, or a CSV file of questions; empty: RAG_SWEEP_DATASET."""
+    documents: str = ""
+    """Folder of the documents of a CSV file."""
+    generator: str = "extractive"
+    """What answers: extractive, none, or LiteLLM's name of a model."""
+    variants: dict[str, dict[str, str]] = {}  # noqa: RUF012 - a default of a pydantic model is copied
+    """What else is measured: name -> setting or search option -> value."""
+    baseline: bool = True
+    """Cells without a variant are measured, too."""
+    name: str = ""
+    """A person's name for the run; another name is another run."""
+    note: str = ""
+    """A person's words."""
+    budget: float | None = None
+    """What language models may cost, in US dollars."""
+    max_calls: int | None = None
+    """Their calls at most."""
+
+    def request(self, platform: Platform) -> SweepRequest:
+        """Return it as the library has it."""
+        values: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
+        return SweepRequest(**{**values, "dataset": self.dataset or platform.system.settings.sweep_dataset})
+
+
+class LeaderboardConfig(dg.Config):
+    """Which run is shown."""
+
+    run_id: str = ""
+    """Its id or name; empty: the one that was worked on last."""
+
+
+def sweep_partitions(embedders: Sequence[str], rerankers: Sequence[str]) -> dg.MultiPartitionsDefinition:
+    """Return the grid as partitions; a name's ``/`` is ``--`` in its key."""
+    cells = grid(embedders, rerankers, [""])
+    dimensions = {
+        "embedding_model": [cell.embedding_model for cell in cells],
+        "reranker": [cell.reranker for cell in cells],
+    }
+    return dg.MultiPartitionsDefinition(
+        {
+            name: dg.StaticPartitionsDefinition(list(dict.fromkeys(map(key_of, names))))
+            for name, names in dimensions.items()
+        }
+    )
+
+
+def key_of(model: str) -> str:
+    """Return the partition key of an embedding model or reranker."""
+    return model.replace("/", "--")
+
+
+def sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg.AssetsDefinition]:
+    """Return ``sweep_cells`` and ``leaderboard`` over a grid.
+
+    Raises:
+        UnknownName: A model is in no catalogue.
+    """
+    names = {key_of(name): name for cell in grid(embedders, rerankers, [""]) for name in astuple(cell)}
+
+    @dg.asset(
+        # Dagster maps one dimension only between equal definitions, and the grid is a part of the models.
+        deps=[dg.AssetDep(collections, partition_mapping=dg.AllPartitionMapping())],
+        partitions_def=sweep_partitions(embedders, rerankers),
+        backfill_policy=SINGLE_RUN,
+        group_name="evaluation",
+        kinds={"parquet"},
+        pool="sweep",
+    )
+    def sweep_cells(
+        context: dg.AssetExecutionContext, config: SweepConfig, platform: dg.ResourceParam[Platform]
+    ) -> dg.MaterializeResult[None]:
+        """Scores and answers of a set, question by question; a cell whose model cannot run says why."""
+        request = config.request(platform)
+        keys = [str(key) for key in context.partition_keys]
+        pairs = [[names[part] for part in key.split("|")] for key in keys]
+        cells = [
+            Cell(model, reranker, variant) for model, reranker in pairs for variant in request.variant_names
+        ]
+        bench = Bench(platform.system, request, tell=platform.tell)
+        sweep = open_sweep(bench, cells)
+        report = sweep.over(cells)
+        platform.reports.append(report)
+        for cell, (status, reason) in report.states.items():
+            if status != "complete":
+                context.log.warning("%s: %s: %s", cell.slug, status, reason)
+        found = (_cell_metadata(sweep.run, report, *pair) for pair in pairs)
+        annotate(context, dict(zip(keys, found, strict=True)))
+        return dg.MaterializeResult(metadata=_run_metadata(sweep.run, report))
+
+    @dg.asset(deps=[sweep_cells], group_name="evaluation", kinds={"parquet"})
+    def leaderboard(
+        config: LeaderboardConfig, platform: dg.ResourceParam[Platform]
+    ) -> dg.MaterializeResult[None]:
+        """The cells of a run side by side, as far as they are there; its numbers are plotted over runs."""
+        home = platform.system.home
+        run = Run.load(home, config.run_id) if config.run_id else last_used(home)
+        return dg.MaterializeResult(metadata=_board_metadata(run, board_of(run)))
+
+    return [sweep_cells, leaderboard]
+
+
+def _cell_metadata(run: Run, report: Report, model: str, reranker: str) -> Metadata:
+    """Return what one partition's event says: state and measures of its cell, and of its variants."""
+    found: Metadata = {}
+    scores = run.scores()
+    for cell, (status, reason) in report.states.items():
+        if (cell.embedding_model, cell.reranker) != (model, reranker):
+            continue
+        end = f" ({cell.variant})" if cell.variant else ""
+        found[f"status{end}"] = status
+        if reason:
+            found[f"reason{end}"] = reason
+        mine = scores[
+            (scores["embedding_model"] == cell.embedding_model)
+            & (scores["reranker"] == cell.reranker)
+            & (scores["variant"] == cell.variant)
+        ]
+        for measure, rows in mine.groupby("measure", sort=False):
+            scored = rows[rows["status"] == "ok"]
+            if len(scored):
+                found[f"{measure}{end}"] = float(scored["value"].mean())
+            if failed := int((rows["status"] == "failed").sum()):
+                found[f"{measure} failed{end}"] = failed
+    path = run.folder / "scores" / f"{Cell(model, reranker).slug}.parquet"
+    if path.exists():
+        found["path"] = dg.MetadataValue.path(str(path))
+    return found
+
+
+def _run_metadata(run: Run, report: Report) -> Metadata:
+    states = [status for status, _ in report.states.values()]
+    found: Metadata = {
+        "run_id": run.run_id,
+        "cells": len(states),
+        **{f"cells_{status}": states.count(status) for status in dict.fromkeys(states)},
+        **{name.replace(" ", "_"): n for name, n in report.done.items()},
+    }
+    if not run.judge:
+        found["judge"] = "none: measures that need a judge were left out; set EVAL_PROVIDER and EVAL_MODEL"
+    if report.stopped:
+        found["stopped"] = report.stopped
+    return found
+
+
+def _board_metadata(run: Run, board: Leaderboard) -> Metadata:
+    """Return the board as a table, and the best of every measure as a number."""
+    rows = []
+    for row in board.rows:
+        shown: dict[str, str | int | float | bool] = {
+            "embedding_model": row.cell.embedding_model,
+            "reranker": row.cell.reranker,
+            "variant": row.cell.variant,
+            "status": row.status,
+            "tied_with_best": row.tied_with_best,
+        }
+        for name, entry in row.measures.items():
+            if not math.isnan(entry.value):
+                shown[name] = round(entry.value, 4)
+        rows.append(shown)
+    names = list(dict.fromkeys(name for shown in rows for name in shown))
+    records = [dg.TableRecord({name: shown.get(name, "") for name in names}) for shown in rows[:_SHOWN]]
+    found: Metadata = {"run_id": run.run_id, "dataset": run.dataset, "cells": len(rows)}
+    if records:
+        found["leaderboard"] = dg.MetadataValue.table(records)
+    found["path"] = dg.MetadataValue.path(str(run.folder))
+    best = {name: about["value"] for name, about in board.value()["best"].items()}
+    return {**found, **{f"best {name}": value for name, value in best.items() if value is not None}}
+
+
+SWEEP = sweep_assets(*Settings.sweep_grid(Path(".env")))
+"""The two assets over the grid of the settings."""

@@ -1,0 +1,165 @@
+"""What a sweep would do, counted before it starts: nothing is read, embedded or loaded for it.
+
+Counts are what is known; where a document was not read yet they are upper ends or guesses, and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rag_platform.audit.container import inspect
+from rag_platform.embedding import encoders
+from rag_platform.embedding.calibration import CalibratedEncoder
+from rag_platform.entries import Entry
+from rag_platform.errors import RagError
+from rag_platform.evaluation.datasets import Member
+from rag_platform.evaluation.results import Cell, Run
+from rag_platform.parsing.sniff import sniff
+from rag_platform.plan import embedding_table
+from rag_platform.reranking import rerankers
+from rag_platform.storage import sha256_of
+from rag_platform.sweeping.request import collection_of
+from rag_platform.sweeping.wiring import Bench
+from rag_platform.text.normalize import stored_text
+
+__all__ = ["SweepPlan", "plan_sweep"]
+
+_OCR_FORMATS = ("pdf", "png", "jpeg", "tiff", "webp", "bmp")
+_CHUNKS_A_PAGE = 2
+_CHARACTERS_A_CHUNK = 900
+
+
+@dataclass(slots=True)
+class SweepPlan:
+    """Work that a sweep has before it.
+
+    Attributes:
+        cells: Of the grid, with every variant.
+        finished: Of these, scored in an earlier call.
+        unavailable: Why cells cannot run here, by model.
+        documents: To be read.
+        ocr_pages: Pages that may need OCR, at most.
+        chunks: Passages of the set.
+        is_guess: Some documents were not read yet, so their chunks and pages are guessed.
+        embeddings: Passages to embed, over all models.
+        questions: To embed, over all models.
+        searches: Over all models and variants, at most.
+        rerank_pairs: Pairs for rerankers to judge, at most: cells share them.
+        generations: Answers to write, at most: equal contexts are answered once.
+        judge_calls: At most.
+        cost: Of generations and judge, US dollars, at most; None: a price is not known.
+    """
+
+    cells: int = 0
+    finished: int = 0
+    unavailable: dict[str, str] = field(default_factory=dict)
+    documents: int = 0
+    ocr_pages: int = 0
+    chunks: int = 0
+    is_guess: bool = False
+    embeddings: int = 0
+    questions: int = 0
+    searches: int = 0
+    rerank_pairs: int = 0
+    generations: int = 0
+    judge_calls: int = 0
+    cost: float | None = 0.0
+
+
+def plan_sweep(bench: Bench, cells: Sequence[Cell], run: Run) -> SweepPlan:
+    """Return the work that is left of a sweep.
+
+    Args:
+        bench: The set on a system.
+        cells: What is to be measured.
+        run: Where their results would be; may not exist yet.
+    """
+    plan = SweepPlan(len(cells), unavailable=_unavailable(cells))
+    states = run.cells()
+    done = set(
+        states[states["status"] == "complete"][["embedding_model", "reranker", "variant"]].itertuples(
+            index=False, name=None
+        )
+    )
+    plan.finished = sum((cell.embedding_model, cell.reranker, cell.variant) in done for cell in cells)
+    left = [
+        cell
+        for cell in cells
+        if (cell.embedding_model, cell.reranker, cell.variant) not in done
+        and not {cell.embedding_model, cell.reranker} & plan.unavailable.keys()
+    ]
+    entries = {entry.source: entry for entry in bench.system.catalog.entries(collection_of(bench.dataset))}
+    members = [member for some in bench.dataset.collections.values() for member in some]
+    by_member = {member.source: _chunks(plan, member, entries.get(member.source)) for member in members}
+    plan.chunks = sum(by_member.values())
+    _count(plan, bench, left, by_member, entries)
+    return plan
+
+
+def _count(
+    plan: SweepPlan,
+    bench: Bench,
+    left: Sequence[Cell],
+    by_member: dict[str, int],
+    entries: dict[str, Entry],
+) -> None:
+    """Add what cells have before them."""
+    n_questions = len(bench.dataset.cases)
+    for model in dict.fromkeys(cell.embedding_model for cell in left):
+        table = embedding_table(model)
+        plan.embeddings += sum(
+            n
+            for source, n in by_member.items()
+            if source not in entries or table not in entries[source].stages
+        )
+        plan.questions += n_questions - _known_questions(bench, model)
+    if bench.request.generator != "none":
+        plan.generations = n_questions * len(left)
+    plan.searches = n_questions * len({(cell.embedding_model, cell.variant) for cell in left})
+    depth = bench.system.search_options.depth
+    plan.rerank_pairs = n_questions * depth * sum(cell.reranker != "none" for cell in left)
+
+
+def _known_questions(bench: Bench, model: str) -> int:
+    encoder = bench.system.encoder(model)
+    bare = encoder.inner if isinstance(encoder, CalibratedEncoder) else encoder
+    texts = [stored_text(case.query).strip() for case in bench.dataset.cases]
+    known = bench.system.cache.get_many(bare, texts, "query")
+    return sum(text in known for text in texts)
+
+
+def _unavailable(cells: Sequence[Cell]) -> dict[str, str]:
+    found = {}
+    for name in dict.fromkeys(cell.embedding_model for cell in cells):
+        if reason := encoders.can_load(encoders.resolve(name)):
+            found[name] = reason
+    for name in dict.fromkeys(cell.reranker for cell in cells):
+        if reason := rerankers.can_load(rerankers.resolve(name)):
+            found[name] = reason
+    return found
+
+
+def _chunks(plan: SweepPlan, member: Member, entry: Entry | None) -> int:
+    """Return the chunks of a document, guessed where it was not read yet; count what reading it takes."""
+    if member.path is None:
+        return 1 + len(member.text) // _CHARACTERS_A_CHUNK
+    if entry is not None and entry.content_sha256 == sha256_of(member.path) and entry.status == "ok":
+        return entry.n_chunks
+    plan.documents += 1
+    plan.is_guess = True
+    n_pages, may_ocr = _pages(member.path)
+    plan.ocr_pages += n_pages if may_ocr else 0
+    return max(
+        n_pages * _CHUNKS_A_PAGE, member.path.stat().st_size // (3 * _CHARACTERS_A_CHUNK) * (not may_ocr)
+    )
+
+
+def _pages(path: Path) -> tuple[int, bool]:
+    """Return the pages of a file by its container, and whether they may need OCR."""
+    try:
+        form = sniff(path, path.name)
+        return inspect(path, form).n_pages or 1, form in _OCR_FORMATS
+    except RagError:  # reading it will say what is wrong with it
+        return 1, True
