@@ -261,6 +261,7 @@ class Hit:
         scores: What each part said, by name, with its rank (``dense``, ``dense_rank``, ...).
         context: Chunks around it, in order, itself left out, where they were asked for.
         duplicates: Passages with nearly the same words that it stands for, where they were to be grouped.
+        keywords: The passage's most telling words, where they were asked for.
     """
 
     rank: int
@@ -269,6 +270,7 @@ class Hit:
     scores: Mapping[str, float] = field(default_factory=dict)
     context: tuple[Chunk, ...] = ()
     duplicates: tuple[Chunk, ...] = ()
+    keywords: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

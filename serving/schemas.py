@@ -74,6 +74,7 @@ class SearchRequest(_Request):
     distinct: bool = Field(False, description="passages with nearly the same words are one hit")
     neighbours: Annotated[int, Field(ge=0, le=20)] = Field(0, description="passages before and after a hit")
     around: Around = Field("nothing", description="what else comes with a hit: all of its page or section")
+    keywords: Annotated[int, Field(ge=0, le=50)] = Field(0, description="telling words of each hit")
     explain: bool = Field(False, description="say why these passages were found")
 
     @model_validator(mode="after")
@@ -103,6 +104,7 @@ class SearchRequest(_Request):
             distinct=self.distinct,
             neighbours=self.neighbours,
             around=self.around,
+            keywords=self.keywords,
         )
 
 
@@ -142,6 +144,7 @@ class HitAnswer(BaseModel):
     scores: dict[str, float]
     context: list[PassageAnswer]
     duplicates: list[PassageAnswer]
+    keywords: list[str]
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
@@ -166,6 +169,7 @@ class HitAnswer(BaseModel):
             scores=dict(hit.scores),
             context=[PassageAnswer.of(one) for one in hit.context],
             duplicates=[PassageAnswer.of(one) for one in hit.duplicates],
+            keywords=list(hit.keywords),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from rag_platform.cli.render import (
     say,
 )
 from rag_platform.errors import UnknownName
+
+if TYPE_CHECKING:
+    from rag_platform.system import System
 
 __all__ = ["collections", "doctor", "documents", "models"]
 
@@ -39,8 +42,16 @@ def documents(
     say("1 document" if len(rows) == 1 else f"{len(rows)} documents")
 
 
-def collections(output: Output = Format.table, env_file: EnvFile = None, verbose: Verbose = False) -> None:
+def collections(
+    figures: Annotated[bool, typer.Option("--statistics", help="Count what the generations hold.")] = False,
+    output: Output = Format.table,
+    env_file: EnvFile = None,
+    verbose: Verbose = False,
+) -> None:
     """List the collections and their published generations."""
+    if figures:
+        _show_statistics(open_system(open_settings(env_file, verbose), must_exist=True), output)
+        return
     system = open_system(open_settings(env_file, verbose), must_exist=True)
     published = system.index.published()
     found = [
@@ -49,6 +60,21 @@ def collections(output: Output = Format.table, env_file: EnvFile = None, verbose
     ]
     rows = [row for parts in found for row in collection_rows(*parts)]
     emit(output, {"collections": [collection_value(*parts) for parts in found]}, rows)
+
+
+def _show_statistics(system: System, output: Format) -> None:
+    """Write the figures of every published generation."""
+    from rag_platform.retrieval.statistics import statistics
+
+    published = system.index.published()
+    found = [asdict(statistics(system.index.open(m.collection, m.model))) for m in published]
+    rows = [{name: _listed(value) for name, value in one.items()} for one in found]
+    emit(output, {"statistics": found}, rows)
+
+
+def _listed(value: object) -> object:
+    """Return counts by name as one cell."""
+    return ", ".join(f"{name} {n}" for name, n in value.items()) if isinstance(value, dict) else value
 
 
 def models(output: Output = Format.table, env_file: EnvFile = None, verbose: Verbose = False) -> None:

@@ -149,6 +149,7 @@ def hit_value(hit: Hit) -> Row:
         "scores": dict(hit.scores),
         "context": [_place(chunk) for chunk in hit.context],
         "duplicates": [_place(chunk) for chunk in hit.duplicates],
+        "keywords": list(hit.keywords),
     }
 
 

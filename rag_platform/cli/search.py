@@ -112,6 +112,12 @@ def search(
         SearchAround,
         typer.Option("--around", help="All of the page or section, in JSON.", rich_help_panel=_SHOWN),
     ] = SearchAround.nothing,
+    keywords: Annotated[
+        int,
+        typer.Option(
+            "--keywords", min=0, help="So many telling words of each result.", rich_help_panel=_SHOWN
+        ),
+    ] = 0,
     embedding: Embedding = None,
     qdrant_url: QdrantUrl = None,
     qdrant_api_key: QdrantKey = None,
@@ -146,6 +152,7 @@ def search(
         distinct=distinct,
         neighbours=neighbours,
         around=around.value,
+        keywords=keywords,
     )
     result = system.searcher.search(
         query,
@@ -163,7 +170,17 @@ def search(
 
 def _rows(hits: Sequence[Hit], explain: bool) -> list[Row]:
     """Return hits for a table, with the scores of the parts where reasons are wanted."""
+    plain = [
+        {
+            **hit_row(hit),
+            **({"keywords": ", ".join(hit.keywords)} if any(one.keywords for one in hits) else {}),
+        }
+        for hit in hits
+    ]
     if not explain:
-        return [hit_row(hit) for hit in hits]
+        return plain
     names = list(dict.fromkeys(name for hit in hits for name in hit.scores))
-    return [{**hit_row(hit), **{name: hit.scores.get(name) for name in names}} for hit in hits]
+    return [
+        {**row, **{name: hit.scores.get(name) for name in names}}
+        for row, hit in zip(plain, hits, strict=True)
+    ]

@@ -42,6 +42,7 @@ class SearchOptions:
         distinct: Passages with nearly the same words are one hit, which names the others.
         neighbours: Chunks before and after a hit that come with it.
         around: Comes with a hit, too: all of its ``page`` or of its ``section``.
+        keywords: Of each hit so many of its most telling words.
     """
 
     k: int = 5
@@ -58,6 +59,7 @@ class SearchOptions:
     distinct: bool = False
     neighbours: int = 0
     around: Around = "nothing"
+    keywords: int = 0
 
     @property
     def depth(self) -> int:
@@ -87,6 +89,7 @@ class SearchOptions:
             ("per_document", 0),
             ("per_page", 0),
             ("neighbours", 0),
+            ("keywords", 0),
         ):
             if not low <= getattr(self, name) <= MOST:
                 raise CallerError(f"{name} is {getattr(self, name)}, allowed are {low} to {MOST}")

@@ -17,6 +17,7 @@ from rag_platform.errors import CallerError, NotPublished, UnknownName
 from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index, Reranker
 from rag_platform.retrieval.explain import Explanation, Stopwatch
 from rag_platform.retrieval.fusion import calibrated, weighted_rrf, weighted_scores
+from rag_platform.retrieval.keywords import keywords
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.question import Meaning, Question
 from rag_platform.retrieval.select import Shown, select
@@ -297,7 +298,8 @@ class _Run:
     ) -> Hit:
         chunk = shown.chunk
         context = _context(reader, chunk, self.options)
-        return Hit(rank, shown.score, chunk, scores[chunk.chunk_id], context, tuple(shown.duplicates))
+        words = keywords(chunk.text, reader.lexicon, self.options.keywords) if self.options.keywords else ()
+        return Hit(rank, shown.score, chunk, scores[chunk.chunk_id], context, tuple(shown.duplicates), words)
 
     def _explained(
         self, found: Sequence[_Found], candidates: Mapping[str, int], watch: Stopwatch

@@ -219,6 +219,9 @@ def test_search_shows_what_stands_around_and_is_choosy(shell: Shell) -> None:
     assert len({hit["source"] for hit in found}) == len(found) > 1
     assert all(isinstance(hit["context"], list) for hit in found)
     assert shell.json("search", "सम्पत्ति कर", "--threshold", "9")["hits"] == []
+    assert "keywords" in shell.run("search", "सम्पत्ति कर", "--keywords", "3").stdout
+    figures = shell.json("collections", "--statistics")["statistics"]
+    assert figures[0]["n_chunks"] >= figures[0]["n_documents"] > 1
     assert "reranker" in shell.run("search", "कर", "--reranker", "bge-rerankr-v2-m3", expect=1).stderr
 
 

@@ -121,6 +121,7 @@ def test_what_stands_around_a_hit_and_why_it_was_found(client: httpx.Client) -> 
         "threshold": 0.0,
         "reranker": "none",
         "explain": True,
+        "keywords": 3,
     }
     answer = client.post("/v1/search", json=body).json()
     sources = [hit["source"] for hit in answer["hits"]]
@@ -129,6 +130,7 @@ def test_what_stands_around_a_hit_and_why_it_was_found(client: httpx.Client) -> 
     assert answer["explanation"]["fusion"] == "rrf"
     assert answer["explanation"]["language"] == "romanized"
     assert answer["notes"] == []
+    assert all(1 <= len(hit["keywords"]) <= 3 for hit in answer["hits"])
     assert all(hit["context"] == [] or hit["context"][0]["source"] == hit["source"] for hit in answer["hits"])
     plain = client.post("/v1/search", json={"query": "पानी"}).json()
     assert plain["explanation"] is None
