@@ -31,7 +31,18 @@ from rag_platform.sanity import PAIRS, gate_of
 from rag_platform.text.normalize import stored_text
 from rag_platform.types import Answer, Chunk, Hit, Passage, Scored, Usage, fingerprint
 
-__all__ = ["Answered", "Arm", "Corpus", "Models", "Ranking", "Rankings", "Steps", "gated", "recipe_of"]
+__all__ = [
+    "Answered",
+    "Arm",
+    "Corpus",
+    "Models",
+    "Ranking",
+    "Rankings",
+    "Steps",
+    "gated",
+    "options_recipe",
+    "recipe_of",
+]
 
 SEARCH = "search/1"
 """Raised by hand when search itself ranks otherwise than before: kept candidates are then found anew."""
@@ -195,7 +206,8 @@ class Steps:
     def _search_key(self, arm: Arm, recipe: str, case: Case) -> str:
         collection = arm.corpus.names[case.collection]
         made = (arm.corpus.fingerprint, lexical.RECIPE, lexicon.RECIPE, SEARCH)
-        return fingerprint("candidates", recipe, made, _wide(arm.options), collection, case.query)
+        how = options_recipe(_wide(arm.options))
+        return fingerprint("candidates", recipe, made, how, collection, case.query)
 
     def _searched(self, arm: Arm, model: str, case: Case) -> dict[str, Any]:
         begin = time.perf_counter()
@@ -310,6 +322,26 @@ class Steps:
         ranked = [Scored(one, score) for one, score in zip(ranking.ids, ranking.scores, strict=True)]
         picked = select(ranked, chunks, replace(options, k=options.depth))
         return tuple(Hit(rank, one.score, one.chunk) for rank, one in enumerate(picked, start=1))
+
+
+def options_recipe(options: SearchOptions) -> str:
+    """Return what of the options decides which passages are found and shown, the reranker apart.
+
+    Written out, so that an option which search learns later leaves what was measured as it is.
+    """
+    shown = {
+        "k": options.k,
+        "candidates": options.depth,
+        "mode": options.mode,
+        "fusion": options.fusion if options.mode == "hybrid" else "",
+        "weights": "/".join(map(str, options.weights)) if options.mode == "hybrid" else "",
+        "threshold": options.threshold,
+        "per document": options.per_document,
+        "per page": options.per_page,
+        "distinct": options.distinct,
+        "where": "; ".join(map(repr, options.conditions)),
+    }
+    return ", ".join(f"{name}={value}" for name, value in shown.items() if value not in ("", None, 0, False))
 
 
 def _wide(options: SearchOptions) -> SearchOptions:

@@ -18,7 +18,16 @@ from rag_platform.evaluation.labels import Unit, units_of
 from rag_platform.evaluation.ranking import Measure, parse_measure
 from rag_platform.evaluation.results import Cell, Run
 from rag_platform.evaluation.scoring import CODE, Found, answer_row, failed_rows, ranking_rows
-from rag_platform.evaluation.steps import Arm, Models, Ranking, Rankings, Steps, gated, recipe_of
+from rag_platform.evaluation.steps import (
+    Arm,
+    Models,
+    Ranking,
+    Rankings,
+    Steps,
+    gated,
+    options_recipe,
+    recipe_of,
+)
 from rag_platform.reranking import rerankers
 from rag_platform.types import Chunk, fingerprint
 
@@ -176,7 +185,7 @@ class Sweep:
             CODE,
             self.run.run_id,
             arm.corpus.fingerprint,
-            arm.options,
+            options_recipe(arm.options),
             recipe_of(arm.models.encoder(cell.embedding_model)),
             self.models.reranker(cell.reranker).recipe,
             [str(measure) for measure in self.measures],

@@ -29,11 +29,9 @@ _PARSED = {
     "candidates": int,
     "per_document": int,
     "per_page": int,
-    "neighbours": int,
     "threshold": float,
     "mode": str,
     "fusion": str,
-    "around": str,
 }
 _ALIASES = MappingProxyType({"top_k": "candidates", "top_r": "k"})
 

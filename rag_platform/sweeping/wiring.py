@@ -17,7 +17,7 @@ from rag_platform.evaluation.datasets import Dataset
 from rag_platform.evaluation.memo import Memo
 from rag_platform.evaluation.results import FOLDER, Cell, Run
 from rag_platform.evaluation.scoring import CODE
-from rag_platform.evaluation.steps import SEARCH, Arm, Corpus, Steps
+from rag_platform.evaluation.steps import SEARCH, Arm, Corpus, Steps, options_recipe
 from rag_platform.evaluation.sweep import Sweep, sweep_measures
 from rag_platform.evaluation.variants import Changes, applied, searched
 from rag_platform.index.edge import EdgeIndex
@@ -173,7 +173,7 @@ class Bench:
         request, system, generator, judge = self.request, self.system, self.request.generator, ""
         options = replace(search_options(system.settings), reranker="none")
         corpus, questions = corpus_fingerprint(self.dataset), dataset_fingerprint(self.dataset)
-        recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), repr(options)))
+        recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), options_recipe(options)))
         code = f"{__version__} {CODE} {SEARCH}"
         identity = fingerprint(questions, corpus, recipe, generator, judge, code, request.name)
         run_id = f"{collection_of(self.dataset).removeprefix('eval-')}-{identity[:10]}"
