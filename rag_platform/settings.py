@@ -231,6 +231,19 @@ class Settings(BaseSettings):
     eval_model: str = _setting("EVAL_MODEL", "", "judge model")
     eval_api_key: str = _secret("EVAL_API_KEY", "key of the judge's provider")
     eval_base_url: str = _setting("EVAL_BASE_URL", "", "base URL of the judge's provider")
+    eval_concurrency: int = _setting(
+        "RAG_EVAL_CONCURRENCY",
+        1,
+        "judgements at once; so many calls a killed sweep may have to repeat",
+        ge=1,
+        le=64,
+    )
+    eval_instructions: Literal["deepeval", "nepali"] = _setting(
+        "RAG_EVAL_INSTRUCTIONS",
+        "deepeval",
+        "what the judge is told: DeepEval's English prompts, or beside them how Nepali is read",
+    )
+    eval_timeout_s: float = _setting("RAG_EVAL_TIMEOUT_S", 120.0, "time limit of one call of the judge", gt=0)
     sweep_dataset: str = _setting(
         "RAG_SWEEP_DATASET", "nepali_starter", "set that the sweep's assets measure"
     )
