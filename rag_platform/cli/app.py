@@ -14,6 +14,7 @@ from rag_platform.cli.audit import audit
 from rag_platform.cli.calibrate import calibrate
 from rag_platform.cli.evaluate import evaluate
 from rag_platform.cli.ingest import delete, ingest
+from rag_platform.cli.leaderboard import compare, gate, leaderboard, report
 from rag_platform.cli.listing import collections, doctor, documents, models
 from rag_platform.cli.parse import parse
 from rag_platform.cli.render import say, use_utf8
@@ -101,6 +102,10 @@ for _command in (
     calibrate,
     sweep,
     serve,
+    leaderboard,
+    report,
+    compare,
+    gate,
     doctor,
 ):
     app.command()(_command)

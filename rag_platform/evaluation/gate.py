@@ -15,11 +15,21 @@ from typing import Any
 
 from rag_platform.errors import CallerError, UnknownName
 from rag_platform.evaluation.leaderboard import standings
-from rag_platform.evaluation.results import Cell, Run
+from rag_platform.evaluation.results import Cell, Run, runs
 from rag_platform.evaluation.standing import Standing, cell_name
 from rag_platform.evaluation.statistics import mean_interval, paired_difference
 
-__all__ = ["MAX_DROP", "Check", "Measured", "Verdict", "gate", "load_measured", "measured", "parse_minimum"]
+__all__ = [
+    "MAX_DROP",
+    "Check",
+    "Measured",
+    "Verdict",
+    "gate",
+    "load_measured",
+    "measured",
+    "parse_minimum",
+    "since_last",
+]
 
 MAX_DROP = 0.02
 """Mean drop that is let pass unless another is named: below what a set of some 80 questions can show."""
@@ -132,6 +142,44 @@ def gate(
         compared = measures or tuple(minimums) or tuple(result.means)[:1]
         checks += [_drop(result, baseline, name, max_drop) for name in compared]
     return Verdict(result.name, baseline.name if baseline else "", tuple(checks))
+
+
+def since_last(
+    home: Path,
+    run: Run,
+    *,
+    minimums: Mapping[str, float] | None = None,
+    max_drop: float = MAX_DROP,
+) -> Verdict | None:
+    """Judge a run against the newest earlier run of the same questions; None where there is nothing to ask.
+
+    Args:
+        home: Where runs are.
+        run: What is judged, by its best cell.
+        minimums: Measure -> smallest mean that passes.
+        max_drop: Largest mean drop in the first measure that passes.
+
+    Raises:
+        CallerError: The run has no complete cell.
+        UnknownName: A measure of ``minimums`` is not there.
+    """
+    earlier = [
+        one
+        for one in runs(home)
+        if one.dataset_fingerprint == run.dataset_fingerprint
+        and one.created_at < run.created_at
+        and one.is_complete
+        and run.measures[:1] == one.measures[:1]
+    ]
+    if not earlier and not minimums:
+        return None
+    return gate(
+        measured(run),
+        minimums=minimums,
+        baseline=measured(earlier[0]) if earlier else None,
+        max_drop=max_drop,
+        measures=run.measures[:1],
+    )
 
 
 def measured(run: Run, cell: Cell | None = None, measure: str | None = None) -> Measured:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import html
 import unicodedata
 
-__all__ = ["html_text", "latex_text", "markdown_text", "plain"]
+__all__ = ["excerpt", "html_text", "latex_text", "markdown_text", "plain"]
 
 _CONTROLS = ("Cc", "Cs")
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Marks that turn the direction of a line; U+202E makes exe.pdf of fdp.exe."""
+_JOINERS = "\u094d\u200c\u200d"
+"""Virama, ZWNJ and ZWJ: what follows belongs to the same syllable."""
 _MARKDOWN = "\\`*_[]<>|#~$&"
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -59,3 +61,19 @@ def latex_text(value: object) -> str:
     '5 \\% of a\\_b'
     """
     return "".join(_LATEX.get(c, c) for c in " ".join(plain(value).split()))
+
+
+def excerpt(text: str, length: int) -> str:
+    """Return the beginning of a text on one line, never cut inside a syllable.
+
+    >>> excerpt("नेपालको राजधानी", 5)
+    'नेपाल…'
+    >>> excerpt("राज्य", 4)
+    'रा…'
+    """
+    line = " ".join(text.split())
+    if len(line) <= length:
+        return line
+    while length and (unicodedata.category(line[length])[0] in "MC" or line[length - 1] in _JOINERS):
+        length -= 1
+    return line[:length] + "…"

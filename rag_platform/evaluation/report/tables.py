@@ -10,11 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from rag_platform.evaluation.leaderboard import Entry, Leaderboard, Row
+from rag_platform.evaluation.published import Published
 from rag_platform.evaluation.standing import cell_name
 from rag_platform.text.markup import html_text, latex_text, markdown_text
 
 __all__ = ["as_latex", "as_markdown", "board_html", "caption", "figure", "metadata", "text_rows"]
 
+_PUBLISHED = "published by others"
 Style = Callable[[Entry, bool], str]
 
 
@@ -49,21 +51,28 @@ def caption(board: Leaderboard) -> str:
     return " ".join(said)
 
 
-def text_rows(board: Leaderboard) -> list[dict[str, object]]:
+def text_rows(board: Leaderboard, others: Sequence[Published] = ()) -> list[dict[str, object]]:
     """Return a row a cell for the terminal: the main measure with its interval, the others without."""
-    return [
+    there, beside = _beside(board, others)
+    rows: list[dict[str, object]] = [
         {
             "": row.letter,
             **_names(board, row),
             **{name: _plain(row, name, interval=name == board.main) for name in board.measures},
+            **({beside: there.pop((row.cell.embedding_model, row.cell.reranker), "")} if others else {}),
             "tied": "*" if row.tied_with_best else "",
             "status": _status(row),
         }
         for row in board.rows
     ]
+    blank: dict[str, object] = dict.fromkeys(rows[0], "")
+    for (model, reranker), value in there.items():
+        told = {"embedding model": model, "reranker": reranker, beside: value, "status": _PUBLISHED}
+        rows.append({**blank, **told})
+    return rows
 
 
-def as_markdown(board: Leaderboard) -> str:
+def as_markdown(board: Leaderboard, others: Sequence[Published] = ()) -> str:
     """Return a Markdown table; bold is tied with the best, raised letters name rows significantly worse."""
 
     def cell(entry: Entry, is_main: bool) -> str:
@@ -71,13 +80,13 @@ def as_markdown(board: Leaderboard) -> str:
         bold = f"**{shown}**" if entry.tied_with_best else shown
         return bold + (f" <sup>{_joined(entry)}</sup>" if entry.beats else "")
 
-    head, rows = _grid(board, cell, markdown_text)
+    head, rows = _grid(board, others, cell, markdown_text)
     lines = [head, ["---"] * len(head), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"{table}\n\n{markdown_text(caption(board))}\n"
 
 
-def as_latex(board: Leaderboard) -> str:
+def as_latex(board: Leaderboard, others: Sequence[Published] = ()) -> str:
     """Return a LaTeX table (``booktabs``); bold is tied with the best, raised letters name worse rows."""
 
     def cell(entry: Entry, is_main: bool) -> str:
@@ -85,8 +94,9 @@ def as_latex(board: Leaderboard) -> str:
         bold = rf"\textbf{{{shown}}}" if entry.tied_with_best else shown
         return bold + (f"$^{{{_joined(entry)}}}$" if entry.beats else "")
 
-    head, rows = _grid(board, cell, latex_text)
-    columns = "l" * (len(head) - len(board.measures) - 1) + "r" * len(board.measures) + "l"
+    head, rows = _grid(board, others, cell, latex_text)
+    n_figures = len(board.measures) + bool(others)
+    columns = "l" * (len(head) - n_figures - 1) + "r" * n_figures + "l"
     body = "\n".join(" & ".join(row) + r" \\" for row in rows)
     return (
         "\\begin{table}\n\\centering\n"
@@ -103,7 +113,7 @@ def board_html(board: Leaderboard) -> str:
         bold = f"<b>{shown}</b>" if entry.tied_with_best else shown
         return bold + (f" <sup>{_joined(entry)}</sup>" if entry.beats else "")
 
-    head, rows = _grid(board, cell, html_text)
+    head, rows = _grid(board, (), cell, html_text)
     lines = ["".join(f"<th>{name}</th>" for name in head)]
     lines += ["".join(f"<td>{value}</td>" for value in row) for row in rows]
     table = "".join(f"<tr>{line}</tr>" for line in lines)
@@ -133,24 +143,30 @@ def metadata(board: Leaderboard) -> tuple[str, dict[str, float | int]]:
 
 
 def _grid(
-    board: Leaderboard, cell: Style, text: Callable[[object], str]
-) -> tuple[list[str], Sequence[list[str]]]:
+    board: Leaderboard, others: Sequence[Published], cell: Style, text: Callable[[object], str]
+) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of the table, every piece ready for its format."""
+    there, beside = _beside(board, others)
     names = list(_names(board, board.rows[0]))
-    head = ["", *map(text, (*names, *board.measures)), "status"]
-    rows = [
-        [
-            row.letter,
-            *map(text, _names(board, row).values()),
-            *(
-                cell(row.measures[name], name == board.main) if name in row.measures else ""
-                for name in board.measures
-            ),
-            text(_status(row)),
-        ]
-        for row in board.rows
-    ]
+    head = ["", *map(text, (*names, *board.measures, *([beside] if others else []))), "status"]
+    rows = []
+    for row in board.rows:
+        told = [row.measures.get(name) for name in board.measures]
+        figures = [cell(entry, at == 0) if entry else "" for at, entry in enumerate(told)]
+        if others:
+            figures.append(text(there.pop((row.cell.embedding_model, row.cell.reranker), "")))
+        rows.append([row.letter, *map(text, _names(board, row).values()), *figures, text(_status(row))])
+    blank = [""] * (len(names) - 2 + len(board.measures))
+    for (model, reranker), value in there.items():
+        rows.append(["", text(model), text(reranker), *blank, text(value), _PUBLISHED])
     return head, rows
+
+
+def _beside(board: Leaderboard, others: Sequence[Published]) -> tuple[dict[tuple[str, str], str], str]:
+    """Return the published value of every published cell, and what it is of."""
+    measure = board.main if others and board.main in others[0].measures else "Retrieval Avg"
+    values = {(one.embedding_model, one.reranker): f"{one.measures[measure]:.3f}" for one in others}
+    return values, f"published {measure}"
 
 
 def _names(board: Leaderboard, row: Row) -> dict[str, str]:
