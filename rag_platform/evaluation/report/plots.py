@@ -173,8 +173,7 @@ def _heat(
 
     figure, axes = _figure(4 + 1.5 * len(columns), 1.2 + 0.32 * len(rows))
     ends = [tuple(part / 255 for part in colour) for colour in (LOW, HIGH)]
-    colours = LinearSegmentedColormap.from_list("values", ends)
-    colours.set_bad("#eeeeee")
+    colours = LinearSegmentedColormap.from_list("values", ends).with_extremes(bad="#eeeeee")
     there = [value for row in values for value in row if not math.isnan(value)] or [0.0]
     axes.imshow(values, cmap=colours, aspect="auto", vmin=min(there), vmax=max(there))
     for y, row in enumerate(values):
