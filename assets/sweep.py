@@ -17,6 +17,7 @@ from assets.collections import collections
 from assets.metadata import Metadata, annotate
 from assets.partitions import SINGLE_RUN
 from assets.platform import Platform
+from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
 from rag_platform.evaluation.leaderboard import Leaderboard
 from rag_platform.evaluation.leaderboard import leaderboard as board_of
 from rag_platform.evaluation.results import Cell, Run, last_used
@@ -47,6 +48,8 @@ class SweepConfig(dg.Config):
     """A person's name for the run; another name is another run."""
     note: str = ""
     """A person's words."""
+    metrics: list[str] = list(DEEPEVAL_METRICS)  # noqa: RUF012
+    """What the judge is asked for."""
     budget: float | None = None
     """What language models may cost, in US dollars."""
     max_calls: int | None = None

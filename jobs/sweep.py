@@ -81,6 +81,7 @@ def sweep(
     prepared.find(due)
     platform = Platform(system, progress, tell)
     config = {name: getattr(request, name) for name in SweepConfig.model_fields}
+    config["metrics"] = list(request.metrics)
     first, last = (f"{key_of(one.embedding_model)}|{key_of(one.reranker)}" for one in (cells[0], cells[-1]))
     try:
         execute(

@@ -53,6 +53,9 @@ def sweep(
     config: Annotated[
         str | None, typer.Option("--config", help="File of a sweep, or `reference`: the published setup.")
     ] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", help="Of the judge, comma-separated; DeepEval's five.")
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and stop.")] = False,
     budget: Annotated[
         float | None, typer.Option("--budget", min=0, help="US dollars that language models may cost now.")
@@ -93,6 +96,7 @@ def sweep(
         "generator": generator,
         "name": name,
         "note": note,
+        "metrics": [one.strip() for one in metrics.split(",")] if metrics else None,
         "budget": budget,
         "max_calls": max_calls,
     }

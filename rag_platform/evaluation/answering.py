@@ -7,18 +7,49 @@ repeating the sweep with a larger one goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Protocol
 
 from rag_platform.errors import RagError
-from rag_platform.evaluation.scoring import Found, answer_row, failed_rows
+from rag_platform.evaluation.answer_measures import ANSWER_MEASURES, VERSION, answer_scores
+from rag_platform.evaluation.judge.cases import (
+    RETRIEVAL_AVG,
+    RETRIEVAL_METRICS,
+    JudgeCase,
+    Scored,
+    retrieval_average,
+)
+from rag_platform.evaluation.memo import Memo
+from rag_platform.evaluation.scoring import Found, answer_row, failed_rows, score_row
 from rag_platform.evaluation.steps import Answered, Steps
 from rag_platform.protocols import Generator
 from rag_platform.types import fingerprint
 
-__all__ = ["Answering", "Budget", "Scores"]
+__all__ = ["Answering", "Budget", "Judging", "Scores"]
 
 Row = dict[str, object]
+_LOCAL = ("extractive",)
+"""Generators that call no language model."""
+
+
+class Judging(Protocol):
+    """What judges answers."""
+
+    @property
+    def name(self) -> str:
+        """LiteLLM's name of the model."""
+        ...
+
+    @property
+    def recipe(self) -> str:
+        """Model, prompts and options as one string."""
+        ...
+
+    def score(self, case: JudgeCase, metric: str) -> Scored:
+        """Return what became of one metric; a reply that was had before is not asked for again."""
+        ...
 
 
 @dataclass(slots=True)
@@ -66,46 +97,135 @@ class Answering:
     Attributes:
         generator: What answers; None: nothing does.
         budget: What the calls may cost.
+        judge: What judges; None: nothing does.
+        metrics: Of the judge.
+        workers: Metrics of a question that are judged at once: so many calls a killed sweep may repeat.
+        done: Work that was not kept from before.
+        stopped: Why no call is made any more.
     """
 
     generator: Generator | None = None
     budget: Budget = field(default_factory=Budget)
+    judge: Judging | None = None
+    metrics: Sequence[str] = ()
+    workers: int = 1
     done: Counter[str] = field(default_factory=Counter)
     stopped: str = ""
-    judged: Sequence[str] = ()
-    measures: Sequence[str] = ()
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """Names of what a judge says; without answers only of what is about passages."""
+        if self.judge is None:
+            return ()
+        about_passages = [name for name in self.metrics if name in RETRIEVAL_METRICS]
+        asked = self.metrics if self.generator else about_passages
+        return (*asked, *([RETRIEVAL_AVG] if len(about_passages) == len(RETRIEVAL_METRICS) else []))
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of all measures beside those of ranking."""
+        return (*(ANSWER_MEASURES if self.generator else ()), *self.judged)
 
     @property
     def recipe(self) -> str:
         """What the scores of answers depend on, passages apart."""
-        return fingerprint(self.generator.recipe if self.generator else "", self.measures, self.judged)
+        generator, judge = (one.recipe if one else "" for one in (self.generator, self.judge))
+        return fingerprint(generator, judge, VERSION, self.measures)
 
     def of(self, found: Found, steps: Steps) -> Scores:
         """Answer a question from its passages and score the answer."""
-        contexts = found.contexts
-        if self.generator is None:
-            return Scores([], answer_row(found.case, contexts, None))
-        try:
-            answered = self._answered(self.generator, found, steps)
-        except RagError as error:
-            return Scores(
-                failed_rows(found.case, self.measures, str(error)), answer_row(found.case, contexts, None)
-            )
-        if answered is None:
-            self.stopped = self.budget.exhausted
-            rows = failed_rows(found.case, self.measures, self.stopped, status="skipped")
-            return Scores(rows, answer_row(found.case, contexts, None), self.stopped)
-        return Scores([], answer_row(found.case, contexts, answered))
+        contexts, case = found.contexts, found.case
+        answered = None
+        if self.generator is not None:
+            try:
+                answered = self._answered(self.generator, found, steps)
+            except RagError as error:
+                rows = failed_rows(case, self.measures, f"no answer: {error}")
+                return Scores(rows, answer_row(case, contexts, None))
+            if answered is None:
+                rows = failed_rows(case, self.measures, self.stopped, status="skipped")
+                return Scores(rows, answer_row(case, contexts, None), self.stopped)
+        measured = [] if answered is None else list(_measured(found, answered))
+        judged, stopped = self._judged(found, answered, steps)
+        return Scores([*measured, *judged], answer_row(case, contexts, answered), stopped)
 
     def _answered(self, generator: Generator, found: Found, steps: Steps) -> Answered | None:
         """Return the answer, or None where a call is due and the budget is spent."""
         chunks = [hit.chunk for hit in found.contexts]
-        is_local = generator.name == "extractive"
+        is_local = generator.name in _LOCAL
         if not is_local and self.budget.exhausted:
             kept = steps.memo.get(steps.answer_key(generator, found.case, chunks))
             if kept is None:
+                self.stopped = self.budget.exhausted
                 return None
         answered = steps.answered(generator, found.case, chunks)
         if not answered.repeated and not is_local:
             self.budget.take(answered.answer.usage.cost)
         return answered
+
+    def _judged(self, found: Found, answered: Answered | None, steps: Steps) -> tuple[list[Row], str]:
+        """Return the judge's scores of one question, and why some are missing."""
+        if self.judge is None:
+            return [], ""
+        answer = answered.answer if answered else None
+        case = JudgeCase(
+            found.case.query,
+            answer.text if answer else "",
+            tuple(hit.chunk.indexed_text for hit in found.contexts),
+            found.case.reference_answer,
+            bool(answer and answer.refused),
+        )
+        names = [name for name in self.judged if name != RETRIEVAL_AVG]
+        with ThreadPoolExecutor(self.workers) as pool:
+            asked = pool.map(lambda name: self._asked(case, name, steps.memo), names)
+            scores = dict(zip(names, asked, strict=True))
+        if RETRIEVAL_AVG in self.judged:
+            scores[RETRIEVAL_AVG] = retrieval_average(scores)
+        made = fingerprint(self.judge.recipe, case)
+        rows = [_judged_row(found, name, one, fingerprint(made, name)) for name, one in scores.items()]
+        is_stopped = any(one.status == "skipped" and one.reason == self.stopped for one in scores.values())
+        return rows, self.stopped if is_stopped else ""
+
+    def _asked(self, case: JudgeCase, metric: str, memo: Memo) -> Scored:
+        """Return one score: kept, or asked for; with the budget spent, nothing is asked."""
+        assert self.judge is not None
+        key = fingerprint("judged", self.judge.recipe, case, metric)
+        kept = memo.get(key)
+        if kept is not None:
+            return Scored(**{**kept, "calls": 0, "details": tuple(kept["details"])})
+        if self.budget.exhausted:
+            self.stopped = self.budget.exhausted
+            return Scored("skipped", float("nan"), self.stopped)
+        scored = self.judge.score(case, metric)
+        if scored.status == "ok":
+            memo.put(key, asdict(scored))
+        if scored.calls:
+            self.budget.take(scored.cost, scored.calls)
+            self.done["judge calls"] += scored.calls
+        return scored
+
+
+def _measured(found: Found, answered: Answered) -> Iterator[Row]:
+    """Yield the measures of an answer that need no judge."""
+    case = found.case
+    texts = [hit.chunk.indexed_text for hit in found.contexts]
+    scores = answer_scores(
+        answered.answer, reference=case.reference_answer, passages=texts, answerable=case.answerable
+    )
+    for name, one in scores.items():
+        made = fingerprint(answered.fingerprint, case.reference_answer, case.answerable, VERSION, name)
+        yield score_row(case, name, one.value, status=one.status, reason=one.reason, made=made)
+
+
+def _judged_row(found: Found, name: str, one: Scored, made: str) -> Row:
+    return score_row(
+        found.case,
+        name,
+        one.value,
+        status=one.status,
+        reason=one.reason,
+        seconds=one.seconds,
+        tokens=one.tokens,
+        cost=one.cost,
+        made=made,
+    )

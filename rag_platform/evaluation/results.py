@@ -245,6 +245,11 @@ class Run:
         """Say whether scores and answers of a cell are there."""
         return all((self.folder / kind / f"{cell.slug}.parquet").exists() for kind in ("scores", "answers"))
 
+    def n_failed(self, cell: Cell) -> int:
+        """Return how many scores of a cell failed."""
+        statuses = _rows(self.folder / "scores" / f"{cell.slug}.parquet", SCORES)["status"].to_pylist()
+        return statuses.count("failed")
+
     def write_cell(self, cell: Cell, *, scores: Sequence[Row], answers: Sequence[Row]) -> None:
         """Replace the scores and answers of a cell."""
         for kind, schema, rows in (("answers", ANSWERS, answers), ("scores", SCORES, scores)):

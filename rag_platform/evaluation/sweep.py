@@ -196,7 +196,9 @@ class Sweep:
         state = self.run.state(cell)
         if state is None or state["status"] != "complete" or not self.run.has_parts(cell):
             return False
-        return bool(state["fingerprint"] == self._fingerprint(cell))
+        if state["fingerprint"] != self._fingerprint(cell):
+            return False
+        return not self.run.n_failed(cell)  # what failed is tried again
 
     def _search(self, cells: Sequence[Cell]) -> dict[tuple[str, str], _Searched]:
         """Return what each encoder found under each variant, one encoder in memory at a time."""

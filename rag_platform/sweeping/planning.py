@@ -5,7 +5,7 @@ Counts are what is known; where a document was not read yet they are upper ends 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.entries import Entry
 from rag_platform.errors import RagError
 from rag_platform.evaluation.datasets import Member
+from rag_platform.evaluation.judge import CALLS_A_METRIC
 from rag_platform.evaluation.results import Cell, Run
 from rag_platform.parsing.sniff import sniff
 from rag_platform.plan import embedding_table
+from rag_platform.remote import load_litellm
 from rag_platform.reranking import rerankers
 from rag_platform.storage import sha256_of
 from rag_platform.sweeping.request import collection_of
@@ -29,6 +31,12 @@ __all__ = ["SweepPlan", "plan_sweep"]
 _OCR_FORMATS = ("pdf", "png", "jpeg", "tiff", "webp", "bmp")
 _CHUNKS_A_PAGE = 2
 _CHARACTERS_A_CHUNK = 900
+_TOKENS_READ, _TOKENS_WRITTEN = 3_000, 400
+"""Of a call, for its price: a prompt with five passages of Devanagari, and a reply with its reasons."""
+_FREE = ("ollama", "hosted_vllm/")
+"""Models on one's own machines, as LiteLLM names them."""
+_A_CONTEXT = "Contextual Relevancy"
+"""Asked once a context, and once for the reason."""
 
 
 @dataclass(slots=True)
@@ -117,9 +125,35 @@ def _count(
         plan.questions += n_questions - _known_questions(bench, model)
     if bench.request.generator != "none":
         plan.generations = n_questions * len(left)
+    judge = bench.answering.judge
+    if judge is not None:
+        k = bench.system.search_options.k
+        asked = sum(k + 1 if name == _A_CONTEXT else CALLS_A_METRIC[name] for name in bench.request.metrics)
+        plan.judge_calls = n_questions * len(left) * asked
+    generator = bench.request.generator
+    plan.cost = _cost(
+        {
+            **({judge.name: plan.judge_calls} if judge else {}),
+            **({generator: plan.generations} if "/" in generator else {}),
+        }
+    )
     plan.searches = n_questions * len({(cell.embedding_model, cell.variant) for cell in left})
     depth = bench.system.search_options.depth
     plan.rerank_pairs = n_questions * depth * sum(cell.reranker != "none" for cell in left)
+
+
+def _cost(calls: Mapping[str, int]) -> float | None:
+    """Return what calls of models cost by LiteLLM's price list; None where a price is not known."""
+    total = 0.0
+    for model, n in calls.items():
+        if n and not model.startswith(_FREE):
+            prices = load_litellm().model_cost
+            price = prices.get(model) or prices.get(model.partition("/")[2])
+            if price is None:
+                return None
+            read, written = (price.get(f"{side}_cost_per_token") or 0.0 for side in ("input", "output"))
+            total += n * (_TOKENS_READ * read + _TOKENS_WRITTEN * written)
+    return total
 
 
 def _known_questions(bench: Bench, model: str) -> int:

@@ -1,16 +1,15 @@
-"""What a caller asks of a sweep, as a value that travels as text; and the set that it means."""
+"""What a caller asks of a sweep, and the set that it means."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
 
 from rag_platform.errors import CallerError
 from rag_platform.evaluation.datasets import Dataset
+from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
 from rag_platform.evaluation.layouts import load_dataset
 from rag_platform.evaluation.own import load_questions
 from rag_platform.storage import sha256_of
@@ -32,6 +31,7 @@ class SweepRequest:
         note: A person's words.
         budget: What language models may cost in this call, in US dollars; None: anything.
         max_calls: Their calls at most; None: any number.
+        metrics: What the judge is asked for.
         baseline: Whether cells without a variant are measured, too.
     """
 
@@ -43,28 +43,13 @@ class SweepRequest:
     note: str = ""
     budget: float | None = None
     max_calls: int | None = None
+    metrics: Sequence[str] = DEEPEVAL_METRICS
     baseline: bool = True
 
     @property
     def variant_names(self) -> tuple[str, ...]:
         """Variants in their order; the empty one first, unless it is left out."""
         return (*([""] if self.baseline or not self.variants else []), *self.variants)
-
-    def as_text(self) -> str:
-        """Return the request as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    @classmethod
-    def from_text(cls, text: str) -> Self:
-        """Return the request of a JSON text.
-
-        Raises:
-            CallerError: It is none.
-        """
-        try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
-            raise CallerError(f"{text!r} is no request of a sweep: {error}") from error
 
 
 def load_set(request: SweepRequest) -> Dataset:

@@ -10,10 +10,11 @@ from functools import cached_property
 from rag_platform import __version__
 from rag_platform.answering.generator import load_generator
 from rag_platform.chunking.chunkers import chunk_recipe
-from rag_platform.errors import InvalidDataset, InvalidSetting
+from rag_platform.errors import InvalidDataset, InvalidSetting, UnknownName
 from rag_platform.evaluation.answering import Answering, Budget
 from rag_platform.evaluation.collection import Collections, Reading, collection_name, publish_set, read_set
 from rag_platform.evaluation.datasets import Dataset
+from rag_platform.evaluation.judge import METRICS, Judge, judge_endpoint, load_judge
 from rag_platform.evaluation.memo import Memo
 from rag_platform.evaluation.results import FOLDER, Cell, Run
 from rag_platform.evaluation.scoring import CODE
@@ -37,7 +38,7 @@ from rag_platform.sweeping.request import (
 from rag_platform.system import System, search_options
 from rag_platform.types import Document, fingerprint
 
-__all__ = ["Bench", "check_request", "load_sweep_generator", "open_sweep"]
+__all__ = ["Bench", "check_request", "load_sweep_generator", "load_sweep_judge", "open_sweep"]
 
 Tell = Callable[[str, int, int], None]
 _AT_SEARCH = ("top_k_retrieval", "top_k_rerank", "dense_weight", "sparse_weight", "mode", "fusion")
@@ -89,6 +90,22 @@ class Bench:
         if self.sources:
             return read_documents(self.system, self.dataset)
         return read_set(self.dataset, _reading(self.system), self.tell)
+
+    @cached_property
+    def answering(self) -> Answering:
+        """Generator, judge and budget.
+
+        Raises:
+            RagError: The generator or the judge is not usable.
+        """
+        request, settings = self.request, self.system.settings
+        return Answering(
+            load_sweep_generator(settings, request.generator),
+            Budget(request.budget, request.max_calls),
+            load_sweep_judge(self.system),
+            request.metrics,
+            settings.eval_concurrency,
+        )
 
     def arm(self, name: str) -> Arm:
         """Return one variant; the empty name changes nothing.
@@ -170,7 +187,8 @@ class Bench:
 
     def run(self, cells: Sequence[Cell]) -> Run:
         """Return the run of these inputs: what decides its scores for all cells gives it its id."""
-        request, system, generator, judge = self.request, self.system, self.request.generator, ""
+        request, system, answering = self.request, self.system, self.answering
+        generator, judge = (one.recipe if one else "" for one in (answering.generator, answering.judge))
         options = replace(search_options(system.settings), reranker="none")
         corpus, questions = corpus_fingerprint(self.dataset), dataset_fingerprint(self.dataset)
         recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), options_recipe(options)))
@@ -187,13 +205,13 @@ class Bench:
             questions,
             corpus,
             recipe,
-            generator,
+            request.generator,
             judge,
             code,
             tuple(dict.fromkeys(cell.embedding_model for cell in cells)),
             tuple(dict.fromkeys(cell.reranker for cell in cells)),
             request.variants,
-            tuple(map(str, sweep_measures())),
+            (*map(str, sweep_measures()), *answering.measures),
         )
 
 
@@ -207,7 +225,10 @@ def check_request(bench: Bench) -> None:
         bench.variant(name)
     if not bench.dataset.judged and bench.request.generator == "none":
         raise InvalidDataset(f"no question of {bench.dataset.name!r} is judged, so nothing can be measured")
-    load_sweep_generator(bench.system.settings, bench.request.generator)
+    for metric in bench.request.metrics:
+        if metric not in METRICS:
+            raise UnknownName("metric of a judge", metric, METRICS)
+    _ = bench.answering
 
 
 def load_sweep_generator(settings: Settings, name: str) -> Generator | None:
@@ -228,24 +249,57 @@ def load_sweep_generator(settings: Settings, name: str) -> Generator | None:
     return load_generator(name, api_key=key or settings.llm_api_key, base_url=url or settings.llm_base_url)
 
 
+def load_sweep_judge(system: System) -> Judge | None:
+    """Return the judge of the settings, None where none is set.
+
+    Raises:
+        CallerError: It is set, but not wholly, or to what there is not.
+        MissingDependency: DeepEval or LiteLLM is not installed.
+    """
+    settings = system.settings
+    endpoint = judge_endpoint(
+        settings.eval_provider,
+        settings.eval_model,
+        api_key=settings.eval_api_key,
+        base_url=settings.eval_base_url,
+    )
+    if endpoint is None:
+        return None
+    return load_judge(
+        endpoint,
+        system.home,
+        instructions=settings.eval_instructions,
+        timeout_s=settings.eval_timeout_s,
+    )
+
+
+class _Arms(dict[str, Arm]):
+    """Variants by name, each made when it is first asked for: where no model can run, nothing is read."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__()
+        self._bench = bench
+
+    def __missing__(self, name: str) -> Arm:
+        arm = self[name] = self._bench.arm(name)
+        return arm
+
+
 def open_sweep(bench: Bench, cells: Sequence[Cell]) -> Sweep:
     """Return the sweep that brings these cells up to date; ``run.json`` is written, nothing else is done yet.
 
     Raises:
         RagError: The set, a variant, the generator or the judge is not usable.
     """
-    system, request = bench.system, bench.request
-    answering = Answering(
-        load_sweep_generator(system.settings, request.generator), Budget(request.budget, request.max_calls)
-    )
+    system = bench.system
     run = bench.run(cells).save()
     return Sweep(
         run,
-        {name: bench.arm(name) for name in dict.fromkeys(cell.variant for cell in cells)},
+        _Arms(bench),
         system,
         Steps(bench.dataset, Memo(system.home / "cache" / "sweep.sqlite"), system.cache, bench.tell),
         sweep_measures(),
-        answering,
+        bench.answering,
         system.settings.sanity_gate,
     )
 
