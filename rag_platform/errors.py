@@ -190,9 +190,13 @@ class Busy(EnvironmentProblem):
 
 
 class UpstreamError(EnvironmentProblem):
-    """A remote service failed or answered nonsense."""
+    """A remote service failed or answered nonsense; ``status`` is its HTTP status, where there was one."""
 
     code = "upstream_error"
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
 
 
 class GateFailed(EnvironmentProblem):

@@ -13,13 +13,19 @@ __all__ = ["PRIVATE_DEFAULTS", "is_offline", "keep_private"]
 
 PRIVATE_DEFAULTS: dict[str, str] = {
     "DAGSTER_DISABLE_TELEMETRY": "yes",
+    "CONFIDENT_TRACING_ENABLED": "NO",
+    "DEEPEVAL_DISABLE_DOTENV": "1",
+    "DEEPEVAL_DISABLE_LEGACY_KEYFILE": "1",
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
     "DO_NOT_TRACK": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_MODE": "PRODUCTION",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""Environment defaults; the last one is no telemetry but keeps forked workers from a dead lock."""
+"""Environment defaults. DeepEval and LiteLLM would read ``.env`` into the environment of the process, the former
+also keys from a ``.deepeval`` folder; the last one is no telemetry but keeps forked workers from a dead
+lock."""
 
 _TRUE = {"1", "on", "yes", "true"}
 

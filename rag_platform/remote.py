@@ -136,7 +136,8 @@ class Service:
             except OpenAIError as error:
                 if attempt == _ATTEMPTS or not _may_pass(error):
                     # not "from error": a traceback of the service's own error would show the key
-                    raise UpstreamError(self._explained(error, attempt)) from None
+                    status = getattr(error, "status_code", None)
+                    raise UpstreamError(self._explained(error, attempt), status=status) from None
                 time.sleep(self._wait_s(error, attempt))
         raise AssertionError("unreachable: the last attempt returns or raises")
 
