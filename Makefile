@@ -16,6 +16,7 @@ dev: ## Dagster UI, sensor and HTTP service together
 bench: ## the benchmarks of docs/benchmarks.md
 	scripts/bench
 
-soak: ## kill -9 in fifty rounds, 50,000 damaged files; takes half an hour
+soak: ## kill -9 in fifty rounds, of a sweep in twenty, 50,000 damaged files; takes half an hour
 	. scripts/setup; setup test; KILL_ROUNDS=50 pytest tests/test_kill.py --timeout 3600
+	. scripts/setup; setup test; SWEEP_KILL_ROUNDS=20 pytest tests/sweeping/test_kill.py --timeout 3600
 	. scripts/setup; setup test; MUTATIONS=50000 pytest tests/parsing/test_mutations.py

@@ -1,4 +1,4 @@
-"""A small labelled set of our own for the tests of the sweep, and real tiny rerankers under their hub names."""
+"""A small labelled set of our own for the tests of the sweep, and real tiny rerankers by their hub names."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ MakeSystem = Callable[..., System]
 
 
 @pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count what is really encoded and parsed, beside the work itself."""
     counts: Counter[str] = Counter()
     encode, parse_all = HashingEncoder.encode, pipeline.parse_all
@@ -45,7 +45,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 
     monkeypatch.setattr(HashingEncoder, "encode", counted_encode)
     monkeypatch.setattr(pipeline, "parse_all", counted_parse)
-    yield counts
+    return counts
 
 
 @pytest.fixture
