@@ -24,7 +24,7 @@ from rag_platform.metadata.sidecars import is_note
 from rag_platform.parsing.ocr import require_languages
 from rag_platform.parsing.parse import ParseOptions, parse_file
 from rag_platform.parsing.pool import Job, Limits, do_all
-from rag_platform.parsing.reading import OcrMode
+from rag_platform.parsing.reading import OCR_OFF, OcrMode
 from rag_platform.parsing.routes import Reading, map_is_right
 from rag_platform.text.language import detect_language, script_shares
 from rag_platform.types import Document, Page
@@ -48,8 +48,6 @@ OCR_PAGE_S = 2.0
 """Seconds of one core for the OCR of a full page at 300 DPI; 1.0 to 2.2 were measured on pages of a Nepali
 law (``docs/audit.md``). Pictures and scans that must be turned or read in both languages take up to twice."""
 
-_OFF = "OCR is switched off"
-"""What the readers say of a page that they would have read by OCR."""
 _PENDING = "believed if a page of the document agrees with its OCR, else read by OCR"
 _FAILED = "page failed"
 _LEAST_WORDS = 30
@@ -297,8 +295,8 @@ def _route(page: Page, format_name: str, planned: OcrMode) -> PageRoute:
     reasons = reason.split("; ")
     if planned == "always" and format_name == "pdf" and not _is_void(page):
         route, reason = "ocr", "OCR of every page is set"
-    elif planned != "never" and _OFF in reasons:
-        rest = "; ".join(one for one in reasons if one != _OFF)
+    elif planned != "never" and OCR_OFF in reasons:
+        rest = "; ".join(one for one in reasons if one != OCR_OFF)
         if _is_pending(page):
             reason, suspect = f"{rest}; {_PENDING}", False
         else:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from rag_platform.errors import ParseError
 from rag_platform.parsing import ocr
-from rag_platform.parsing.reading import ParsedFile, ParseOptions
+from rag_platform.parsing.reading import OCR_OFF, ParsedFile, ParseOptions
 from rag_platform.parsing.routes import score
 from rag_platform.parsing.slots import n_workers
 from rag_platform.types import Page
@@ -175,7 +175,7 @@ def _started(
         return Page(number, "", "ocr", reason=f"blank page ({size})")
     page = Page(number, "", "ocr", confidence=0.0, reason=f"picture of {size}", suspect=True)
     if options.ocr == "never":
-        return replace(page, reason=f"{page.reason}; OCR is switched off")
+        return replace(page, reason=f"{page.reason}; {OCR_OFF}")
     return threads.submit(_read, grey, page, options)
 
 

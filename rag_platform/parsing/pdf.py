@@ -26,7 +26,7 @@ from rag_platform.parsing.pdf_images import with_pictures
 from rag_platform.parsing.pdf_layer import read_layer, text_flags
 from rag_platform.parsing.pictures import Pictures
 from rag_platform.parsing.quality import MIN_LETTERS, n_letters, suspicion
-from rag_platform.parsing.reading import ParsedFile, ParseOptions, stated
+from rag_platform.parsing.reading import OCR_OFF, ParsedFile, ParseOptions, stated
 from rag_platform.parsing.routes import Reading, best, layer_is_right, map_is_right
 from rag_platform.text.normalize import stored_text
 from rag_platform.types import Origin, Page
@@ -201,7 +201,7 @@ class _Pages:
         chosen = best([reading for reading in (mapped, layer) if reading is not None])
         if not chosen.text.strip() and not self._pictures.has_ink(number):
             return _blank(number)
-        return _page(number, chosen, reason=f"{_fault(layer)}; OCR is switched off", suspect=True)
+        return _page(number, chosen, reason=f"{_fault(layer)}; {OCR_OFF}", suspect=True)
 
     def _by_picture(self, number: int, layer: Reading, mapped: Reading | None) -> _Read:
         if not layer.text.strip() and not self._pictures.has_ink(number):

@@ -17,6 +17,7 @@ from rag_platform.text.normalize import stored_text
 from rag_platform.types import DEFAULT_KINDS, Kind, Page, Region
 
 __all__ = [
+    "OCR_OFF",
     "PARSER",
     "OcrMode",
     "ParseOptions",
@@ -30,6 +31,9 @@ __all__ = [
 
 PARSER = "parser-3"
 """Raise it whenever any reader's output changes: it is part of every page table's fingerprint."""
+
+OCR_OFF = "OCR is switched off"
+"""The reason of a page that would have been read by OCR; ``audit`` tells routes by it."""
 
 _SEEN = regex.compile(r"[^\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 OcrMode = Literal["auto", "always", "never"]
