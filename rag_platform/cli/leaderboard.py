@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BoardFormat", "compare", "gate", "leaderboard", "report"]
 
+_COLUMNS = 5
+"""Measures in a table unless some are asked for; the other formats have all of them."""
 _SHOWN = 10
 """Questions gained and lost in a table; JSON has all of them."""
 
@@ -68,6 +70,10 @@ def leaderboard(
 
     measures = tuple(name.strip() for name in measure.split(",")) if measure else ()
     board = board_of(_run(_home(env_file, verbose), run), measures=measures)
+    left_out = () if measures or output is not BoardFormat.table else board.measures[_COLUMNS:]
+    if left_out:
+        board = replace(board, measures=board.measures[:_COLUMNS])
+        say(f"more measures, see --measure: {', '.join(left_out)}")
     others = read_published() if published else ()
     if output is BoardFormat.markdown:
         sys.stdout.write(as_markdown(board, others))
@@ -100,7 +106,6 @@ def report(
     """Write a report of a run: leaderboard, grid, intervals, time and cost, kinds of questions."""
     from rag_platform.evaluation.compare import compare as compare_runs
     from rag_platform.evaluation.report.page import as_page
-    from rag_platform.storage import atomic
 
     if html is None and plots is None:
         raise typer.BadParameter("name what to write: --html FILE, --plots FOLDER, or both")
@@ -109,16 +114,12 @@ def report(
     comparison = compare_runs(_run(home, against), found, measure=measure) if against else None
     if html is not None:
         page = "".join(as_page(found, measure=measure, comparison=comparison))
-        with atomic(html) as file:
-            file.write(page.encode())
-        sys.stdout.write(f"{html}\n")
+        _write(html, page.encode())
     if plots is not None:
         from rag_platform.evaluation.report.plots import plots as draw
 
         for name, png in draw(found, measure=measure, comparison=comparison).items():
-            with atomic(plots / name) as file:
-                file.write(png)
-            sys.stdout.write(f"{plots / name}\n")
+            _write(plots / name, png)
 
 
 def compare(
@@ -213,6 +214,16 @@ def _run(home: Path, run_id: str | None) -> Run:
     return Run.load(home, run_id) if run_id else last_used(home)
 
 
+def _write(path: Path, content: bytes) -> None:
+    """Write a file as others may read it, and say its name."""
+    from rag_platform.storage import storage_errors
+
+    with storage_errors("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    sys.stdout.write(f"{path}\n")
+
+
 def _tell_best(board: Leaderboard) -> None:
     from rag_platform.evaluation.standing import cell_name
 
@@ -222,6 +233,7 @@ def _tell_best(board: Leaderboard) -> None:
 
 
 def _difference_rows(found: Comparison) -> list[Row]:
+    """Return the main measure by kind and the others over all; JSON has them by kind, too."""
     return [
         {
             "measure": one.measure,
@@ -235,6 +247,7 @@ def _difference_rows(found: Comparison) -> list[Row]:
             "failed": one.n_failed,
         }
         for one in found.differences
+        if one.measure == found.main or not one.kind
     ]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answered", "Change", "Comparison", "Difference", "compare", "differing"]
 
-_SAME_NAMES = ("name", "note")
+_LABELS = ("run_id", "name", "note")
 _ALL = ""
 
 
@@ -58,7 +58,8 @@ class Difference:
         measure: Its name.
         kind: Of question; empty: all.
         paired: B minus A; wins are questions where B is better.
-        p_holm: Its p-value, corrected for all rows of the comparison.
+        p_holm: Its p-value, corrected for all kinds of its measure; measures are not corrected for each
+            other: which one decides is chosen before looking.
         n_failed: Questions that failed in A or B and are left out, so that neither gains by it.
     """
 
@@ -83,7 +84,7 @@ class Comparison:
         cell_a: Which cell of A; ``cell_b`` of B.
         main: The measure that questions are gained and lost by.
         differs: What ``run.json`` says otherwise: field -> A's and B's.
-        differences: By measure, over all questions first, then by kind.
+        differences: By measure, the main one first: over all questions, then by kind.
         changes: Questions with another value in ``main``, most lost first.
         n_reworded: Questions with the same id but other words: left out.
     """
@@ -163,7 +164,12 @@ def compare(
     ours, theirs = (
         _by_measure(tables[side], cell, common, reworded) for side, cell in (("a", first), ("b", second))
     )
-    differences = tuple(_corrected(list(_differences(ours, theirs, _kinds(tables["b"])))))
+    kinds = _kinds(tables["b"])
+    differences = tuple(
+        one
+        for name in (main, *(name for name in common if name != main))
+        for one in _corrected(list(_differences(name, ours[name], theirs[name], kinds)))
+    )
     if not differences:
         raise CallerError(f"{a.run_id} and {b.run_id} have no scored question in common")
     changes = _changes(ours[main], theirs[main], asked, others)
@@ -173,7 +179,7 @@ def compare(
 
 def differing(a: Run, b: Run) -> dict[str, tuple[str, str]]:
     """Return what two runs were made of that is not the same: field of ``run.json`` -> A's and B's."""
-    fields = [key for key in a.about if key not in (*_SAME_NAMES, "run_id")]
+    fields = [key for key in a.about if key not in _LABELS]
     return {key: (_text(a.about[key]), _text(b.about[key])) for key in fields if a.about[key] != b.about[key]}
 
 
@@ -228,17 +234,20 @@ def _kinds(scores: pd.DataFrame) -> dict[str, str]:
     return dict(scores[["query_id", "kind"]].itertuples(index=False, name=None))
 
 
-def _differences(a: _Scored, b: _Scored, kinds: Mapping[str, str]) -> Iterator[Difference]:
-    """Yield every measure over all questions, then each kind of question, where both runs have some."""
+def _differences(
+    measure: str,
+    a: Mapping[str, float | None],
+    b: Mapping[str, float | None],
+    kinds: Mapping[str, str],
+) -> Iterator[Difference]:
+    """Yield a measure over all questions, then each kind of question, where there are several."""
     groups = [_ALL, *sorted({kind for kind in kinds.values() if kind})]
     for group in groups if len(groups) > 2 else [_ALL]:
-        for measure in a:
-            common = a[measure].keys() & b[measure].keys()
-            within = {query for query in common if group in (_ALL, kinds.get(query))}
-            ours, theirs = (_present(one[measure], within) for one in (a, b))
-            if both := ours.keys() & theirs.keys():
-                paired = paired_difference(theirs, ours)
-                yield Difference(measure, group, paired, paired.p_value, len(within) - len(both))
+        within = {query for query in a.keys() & b.keys() if group in (_ALL, kinds.get(query))}
+        ours, theirs = _present(a, within), _present(b, within)
+        if both := ours.keys() & theirs.keys():
+            paired = paired_difference(theirs, ours)
+            yield Difference(measure, group, paired, paired.p_value, len(within) - len(both))
 
 
 def _present(values: Mapping[str, float | None], within: set[str]) -> dict[str, float]:

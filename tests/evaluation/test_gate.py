@@ -95,9 +95,7 @@ def test_a_run_is_judged_against_the_last_one_of_its_set(tmp_path: Path) -> None
     early, late = (f"2026-11-0{day}T00:00:00+00:00" for day in (1, 2))
     old = write_run(tmp_path, {SMALL: {"m": GOOD}}, run_id="old", created_at=early)
     write_run(tmp_path, {SMALL: {"m": [1.0] * 20}}, run_id="other", dataset_fingerprint="d2")
-    new = write_run(
-        tmp_path, {HASHING: {"m": [0.5] * 20}}, run_id="new", created_at="2026-11-02T00:00:00+00:00"
-    )
+    new = write_run(tmp_path, {HASHING: {"m": [0.5] * 20}}, run_id="new", created_at=late)
     assert since_last(tmp_path, old) is None
     verdict = since_last(tmp_path, new)
     assert verdict is not None

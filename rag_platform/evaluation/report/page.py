@@ -63,7 +63,7 @@ def as_page(run: Run, *, measure: str | None = None, comparison: Comparison | No
         CallerError: The run has no scores.
     """
     board = leaderboard(run, measure=measure)
-    title = html_text(f"{run.name}: {run.dataset}")
+    title = html_text(f"{run.name or run.run_id}: {run.dataset}")
     yield f"{_HEAD}<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>"
     yield from _table(("", ""), ((key.replace("_", " "), _shown(value)) for key, value in run.about.items()))
     yield f"<h2>Leaderboard</h2>{board_html(board)}"
@@ -141,7 +141,7 @@ def _beside(board: Leaderboard) -> Iterator[str]:
 
 
 def _comparison(found: Comparison) -> Iterator[str]:
-    yield f"<h2>{html_text(found.b.name)} against {html_text(found.a.name)}</h2>"
+    yield f"<h2>{html_text(found.b.run_id)} against {html_text(found.a.run_id)}</h2>"
     yield "<p>A is the earlier run, B the one of this page; differences are B minus A.</p>"
     yield from _table(("differs", "A", "B"), ((key, *sides) for key, sides in found.differs.items()))
     head = ("measure", "kind", "difference", "95 % interval", "p (Holm)", "n", "better", "same", "worse")

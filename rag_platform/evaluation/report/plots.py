@@ -214,5 +214,5 @@ def _questions(comparison: Comparison, lettering: Lettering) -> Figure:
     labels = [lettering.text(excerpt(change.query or change.query_id, _LABEL)) for change in most]
     axes.set_yticks(range(len(most)), labels)
     axes.axvline(0, color="#222222", linewidth=0.8)
-    axes.set_xlabel(lettering.text(f"{comparison.main}: {comparison.b.name} minus {comparison.a.name}"))
+    axes.set_xlabel(lettering.text(f"{comparison.main}: {comparison.b.run_id} minus {comparison.a.run_id}"))
     return figure
