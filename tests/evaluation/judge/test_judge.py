@@ -1,3 +1,4 @@
+import json
 import logging
 import math
 import os
@@ -241,15 +242,12 @@ for _ in sys.stdin:  # each line a run of its own, so that the libraries are imp
         print(run, flush=True)
         os.waitpid(run, 0)
         continue
-    for question in {questions!r}:
-        case = JudgeCase(question, f"{{question}} दश।", (question, "शाखा।"), "दश")
-        for metric in DEEPEVAL_METRICS:
-            print(judge.score(case, metric).value)
-    print("finished", flush=True)
+    cases = [JudgeCase(one, f"{{one}} दश।", (one, "शाखा।"), "दश") for one in {questions!r}]
+    print([judge.score(case, metric).value for case in cases for metric in DEEPEVAL_METRICS], flush=True)
     os._exit(0)
 """
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
-    n_kills = 4
+    n_kills = 2
     with subprocess.Popen(
         [sys.executable, "-c", script],
         stdin=subprocess.PIPE,
@@ -260,15 +258,15 @@ for _ in sys.stdin:  # each line a run of its own, so that the libraries are imp
         assert runs.stdin is not None
         assert runs.stdout is not None
         for kill in range(n_kills):
-            goal = server.n + 4 + 2 * kill
+            goal = server.n + 3 + kill
             print(file=runs.stdin, flush=True)
             run = int(runs.stdout.readline())
             while server.n < goal:
                 time.sleep(0.002)
             os.kill(run, signal.SIGKILL)
         print(file=runs.stdin, flush=True)
-        finished = iter(runs.stdout.readline, "finished\n")
-        killed = [float(line) for line in list(finished)[1:]]
+        assert int(runs.stdout.readline())
+        killed = json.loads(runs.stdout.readline())
         runs.stdin.close()
     n_killed, server.delay_s = server.n, 0.0
     undisturbed = judge(server, tmp_path / "undisturbed")
