@@ -1,23 +1,19 @@
-"""Who works on documents: names of owners, whether one is still alive, and runs whose process is gone.
+"""Which claims on documents still hold, judged by their processes and runs, and runs whose process is gone.
 
-The catalog keeps claims and asks whether an owner lives; an owner's name holds all that is needed to
-tell: kind, host, process, when that process began, when the claim was made. The command line and the
-sensors use the same names, so that each leaves the other's documents alone.
+Names of owners are the library's: the command line, the service and the sensors use the same, so that each
+leaves the other's documents alone.
 """
 
 from __future__ import annotations
 
 import logging
-import socket
 import time
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Self
 
 import dagster as dg
 import psutil
 
+from rag_platform.claims import Owner, host_name, new_owner, process_lives
 from rag_platform.errors import CallerError
 
 __all__ = ["CLAIM", "LAUNCHED_BY", "UNFINISHED", "Owner", "alive_on", "bury", "new_owner", "runs_of"]
@@ -41,48 +37,8 @@ UNFINISHED = [
 _YOUNG_S = 120.0
 """How long a claim waits for its first run, or a finished run for the sensor that settles it."""
 
-_FOREIGN_S = 3600.0
-"""How long a process on another host, which cannot be looked at, is believed to live."""
-
 _HEARTBEAT_S = 120.0
 """A daemon silent for longer launches no queued run; it reports every 30 seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """A piece of work, named after the process that began it."""
-
-    kind: Literal["cli", "sensor"]
-    host: str
-    pid: int
-    started: float
-    claimed_at: float
-    nonce: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.host}:{self.pid}:{self.started:.2f}:{self.claimed_at:.2f}:{self.nonce}"
-
-    @classmethod
-    def parse(cls, name: str) -> Self:
-        """Return the owner of this name.
-
-        Raises:
-            CallerError: It is not of this form; make names with ``new_owner``.
-        """
-        try:
-            kind, host, pid, started, claimed_at, nonce = name.split(":")
-            if kind not in ("cli", "sensor"):
-                raise ValueError(kind)
-            return cls(kind, host, int(pid), float(started), float(claimed_at), nonce)  # type: ignore[arg-type]
-        except ValueError:
-            raise CallerError(f"{name!r} names no owner of a claim; use jobs.claims.new_owner") from None
-
-
-def new_owner(kind: Literal["cli", "sensor"], *, now: float | None = None) -> str:
-    """Return a name for a new piece of work of this process."""
-    me = psutil.Process()
-    moment = time.time() if now is None else now
-    return str(Owner(kind, _host(), me.pid, me.create_time(), moment, uuid.uuid4().hex[:8]))
 
 
 def alive_on(
@@ -102,8 +58,8 @@ def alive_on(
             owner = Owner.parse(name)
         except CallerError:
             return False  # of another version of this project: its process cannot be told
-        if owner.kind == "cli":
-            return _process_lives(owner, moment)
+        if owner.kind != "sensor":
+            return process_lives(owner, moment)
         return _sensor_claim_lives(instance, owner, moment, daemon)
 
     return alive
@@ -136,32 +92,19 @@ def bury(instance: dg.DagsterInstance, *, launched: bool = False) -> list[str]:
     return gone
 
 
-def _host() -> str:
-    return socket.gethostname().replace(":", "-")
-
-
-def _process_lives(owner: Owner, now: float) -> bool:
-    if owner.host != _host():
-        return now - owner.claimed_at < _FOREIGN_S
-    try:
-        return abs(psutil.Process(owner.pid).create_time() - owner.started) < 1.0
-    except psutil.Error:
-        return False
-
-
 def _sensor_claim_lives(instance: dg.DagsterInstance, owner: Owner, now: float, daemon: bool | None) -> bool:
     records = runs_of(instance, str(owner), job="documents")
     unfinished = [record for record in records if record.dagster_run.status in UNFINISHED]
     if any(record.dagster_run.status == dg.DagsterRunStatus.STARTED for record in unfinished):
         return not all(
-            owner.host == _host() and _worker_gone(instance, record)
+            owner.host == host_name() and _worker_gone(instance, record)
             for record in unfinished
             if record.dagster_run.status == dg.DagsterRunStatus.STARTED
         )
     if unfinished:
         return _daemon_lives(instance, now) if daemon is None else daemon
     ended = [record.end_time or 0.0 for record in records]
-    return now - max([owner.claimed_at, *ended]) < _YOUNG_S and _process_lives(owner, now)
+    return now - max([owner.claimed_at, *ended]) < _YOUNG_S and process_lives(owner, now)
 
 
 def _daemon_lives(instance: dg.DagsterInstance, now: float) -> bool:
@@ -174,7 +117,7 @@ def _cli_run_lost(run: dg.DagsterRun) -> bool:
         owner = Owner.parse(run.tags.get(CLAIM, ""))
     except CallerError:
         return False
-    return owner.host == _host() and not _process_lives(owner, time.time())
+    return owner.host == host_name() and not process_lives(owner, time.time())
 
 
 def _launched_run_lost(instance: dg.DagsterInstance, record: dg.RunRecord) -> bool:

@@ -76,6 +76,11 @@ class Catalog:
             if empty:
                 db.execute("INSERT INTO collections VALUES (?, 1)", [_checked(default_collection)])
 
+    def close(self) -> None:
+        """Close the file; nothing can be asked afterwards."""
+        with self._lock:
+            self._finalizer()
+
     # Collections
 
     def collections(self) -> list[str]:
@@ -275,6 +280,18 @@ class Catalog:
             raise UnknownName(f"document of {collection!r}", source, known)
         return found[0]
 
+    def known(self, key: str) -> Entry:
+        """Return a document by its identity, a deleted one too.
+
+        Raises:
+            UnknownName: There never was one, or its last trace was purged.
+        """
+        with self._read() as db:
+            found = self._select(db, "document_id = ?", [key])
+        if not found:
+            raise UnknownName("document", key, [])
+        return found[0]
+
     def record(self, stage: str, records: Mapping[str, StageRecord]) -> None:
         """Store the outcome of a stage: ``document_id`` -> record."""
         rows = [
@@ -395,7 +412,7 @@ class Catalog:
             raise StorageError(
                 f"cannot open the catalog {self.path}: {error}; check RAG_HOME, permissions and free space"
             ) from error
-        weakref.finalize(self, db.close)
+        self._finalizer = weakref.finalize(self, db.close)
         return db
 
 

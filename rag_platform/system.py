@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -141,6 +142,13 @@ class System:
             return bare
         path = find_calibration(bare.name, self.home)
         return CalibratedEncoder(bare, load_calibration(path, bare.dim)) if path else bare
+
+    def with_password(self, password: str) -> Self:
+        """Return this very system, but for a password that is tried first on locked PDFs."""
+        other = copy.copy(self)
+        passwords = (password, *self.settings.pdf_passwords)
+        other.settings = self.settings.model_copy(update={"pdf_passwords": passwords})
+        return other
 
     def release_models(self) -> None:
         """Let go of every loaded encoder and reranker; one that is asked for again is loaded again."""
