@@ -215,7 +215,8 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
     Args:
         run: Whose tables are read.
         measure: Its name.
-        by: One of ``GROUPS``; a question for which the set tells none is in the group ``""``.
+        by: One of ``GROUPS``; a question for which the set tells none is in the group ``""``. Groups that
+            the measure is not about (unanswerable questions have no ranking) are left out.
 
     Returns:
         A row a (cell, group), cells in the order of the board: ``embedding_model``, ``reranker``,
@@ -234,9 +235,10 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
     found = known[measure]
     told = run.scores().drop_duplicates("query_id").set_index("query_id")[by]
     groups = np.array([told[query] for query in found.queries], dtype=object)
+    about = sorted(set(groups[(found.scored | found.failed).any(axis=0)]))
     rows = []
     for at in filter(partial(_is_tried, found), _order(found)):
-        for group in sorted(set(groups)):
+        for group in about:
             within = np.flatnonzero(groups == group)
             own = found.values[at, np.intersect1d(within, found.common)]
             interval = mean_intervals(own[None, ~np.isnan(own)])[0]

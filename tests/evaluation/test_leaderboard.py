@@ -155,5 +155,8 @@ def test_the_frame_and_the_breakdown(tmp_path: Path) -> None:
         1,
     ]
     assert set(breakdown(run, "m", "document")["group"]) == {"सूचना-0.pdf", "सूचना-1.pdf"}
+    ranked = [1.0, 1.0, 1.0, "skipped"]  # the last question, a thematic one, has no ranking
+    some = write_run(tmp_path, {SMALL: {"m": ranked}, HASHING: {"m": ranked}}, run_id="some")
+    assert set(breakdown(some, "m")["group"]) == {"date", "lookup"}
     with pytest.raises(UnknownName, match="group of questions"):
         breakdown(run, "m", "weekday")
