@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import Annotated
 
 import typer
 
+from rag_platform.cli.listening import listening, serve_on
 from rag_platform.cli.options import EnvFile, Verbose, open_settings, open_system
 from rag_platform.cli.render import say
 
@@ -22,22 +22,12 @@ def serve(
     verbose: Verbose = False,
 ) -> None:
     """Serve the published collections over HTTP."""
-    import uvicorn
-
     from serving.app import create_app
 
     settings = open_settings(env_file, verbose, RAG_HOST=host, RAG_PORT=port)
-    level = "info" if verbose else "warning"
-    application = "serving.app:create_app" if reload else create_app(system=open_system(settings))
-    if reload:
-        os.environ.update(settings.environment())  # the restarted process reads them from there
-    say(f"serving {settings.home} on http://{settings.host}:{settings.port} (Ctrl-C stops it)")
-    with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
-        uvicorn.run(
-            application,
-            factory=reload,
-            reload=reload,
-            host=settings.host,
-            port=settings.port,
-            log_level=level,
-        )
+    with listening(settings.host, settings.port) as taken:
+        application = "serving.app:create_app" if reload else create_app(system=open_system(settings))
+        if reload:
+            os.environ.update(settings.environment())  # the restarted process reads them from there
+        say(f"serving {settings.home} on http://{settings.host}:{settings.port} (Ctrl-C stops it)")
+        serve_on(taken, application, verbose=verbose, reload=reload)
