@@ -52,6 +52,8 @@ FOREIGN_NAMES = frozenset({"LLM_MODEL", "OLLAMA_MODELS"})
 _LISTED = (
     "RAG_EMBEDDERS",
     "RAG_KINDS",
+    "RAG_MCP_FOLDERS",
+    "RAG_MCP_HOSTS",
     "RAG_PDF_PASSWORDS",
     "RAG_SWEEP_EMBEDDERS",
     "RAG_SWEEP_RERANKERS",
@@ -198,6 +200,17 @@ class Settings(BaseSettings):
     # Serving
     host: str = _setting("RAG_HOST", "127.0.0.1", "address of the HTTP service")
     port: int = _setting("RAG_PORT", 8080, "port of the HTTP service", ge=1, le=65535)
+    mcp_port: int = _setting("RAG_MCP_PORT", 8000, "port of `rag mcp`", ge=1, le=65535)
+    mcp_hosts: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_MCP_HOSTS",
+        (),
+        "names beside localhost and RAG_HOST by which MCP clients may call the service, comma-separated",
+    )
+    mcp_folders: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_MCP_FOLDERS",
+        (),
+        "folders from which MCP clients may ingest files, comma-separated; empty: they may not ingest",
+    )
 
     # Answering
     llm_provider: str = _setting(
