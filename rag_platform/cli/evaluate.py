@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +17,7 @@ from rag_platform.cli.search import SearchMode
 if TYPE_CHECKING:
     from rag_platform.evaluation.datasets import Dataset
     from rag_platform.evaluation.ranking import Measure
-    from rag_platform.evaluation.retrieval import Evaluation, Search, TopScores
+    from rag_platform.evaluation.retrieval import Evaluation, TopScores
     from rag_platform.evaluation.statistics import Interval
     from rag_platform.settings import Settings
     from rag_platform.system import System
@@ -89,53 +86,12 @@ def retrieval(
 
 
 def _measured(dataset: Dataset, settings: Settings, measures: Sequence[Measure]) -> tuple[Row, Evaluation]:
-    """Publish the set in a temporary folder, search all its questions, and return the result for JSON."""
-    from rag_platform.embedding.catalogue import resolve
-    from rag_platform.evaluation.collection import Reading, publish_set, read_set
-    from rag_platform.evaluation.retrieval import embed_queries, evaluate_retrieval, searchable
-    from rag_platform.index.edge import EdgeIndex
-    from rag_platform.storage import TableStore
-    from rag_platform.system import System
+    """Measure, and return the result for JSON and as it is."""
+    from rag_platform.measuring import measure_retrieval
 
-    resolve(settings.embedding_model)
-    with tempfile.TemporaryDirectory(prefix="rag-evaluate-") as folder, step_progress() as progress:
-        system = System.from_settings(settings, index=EdgeIndex(Path(folder), hnsw_ef=settings.hnsw_ef))
-        system.reranker(system.search_options.reranker)  # a wrong name is told at once
-        kept = TableStore(system.home / "cache")  # what was read, and embedded, makes the next run cheap
-        reading = Reading(system.parse_options, system.parse_limits, kept, settings.workers)
-        documents = read_set(dataset, reading, progress)
-        searchable(dataset, documents)  # a wrong label is told before anything is embedded
-        encoder = system.encoder(settings.embedding_model)
-        n_chunks = publish_set(
-            dataset,
-            documents,
-            system.index,
-            encoder,
-            chunker=system.chunker,
-            tokenizer=system.tokenizer,
-            cache=system.cache,
-            kinds=settings.kinds,
-            progress=progress,
-        )
-        if settings.mode != "lexical":
-            embed_queries(dataset, encoder, system.cache, progress)
-        search = _search(system, max(measure.k for measure in measures))
-        evaluation = evaluate_retrieval(dataset, documents, search, measures=measures, progress=progress)
-        return _value(evaluation, system, n_chunks), evaluation
-
-
-def _search(system: System, depth: int) -> Search:
-    """Return the search that is measured: what `rag search` does, to a depth that the measures need.
-
-    Several chunks of a document are one place of the ranking, so all candidates are asked for.
-    """
-    options = system.search_options
-    search = partial(
-        system.searcher.search,
-        model=system.encoder(system.settings.embedding_model).name,
-        options=replace(options, k=max(depth, options.candidates)),
-    )
-    return lambda query, collection: search(query, collection=collection).hits
+    with step_progress() as progress:
+        found = measure_retrieval(dataset, settings, measures, progress)
+    return _value(found.evaluation, found.system, found.n_chunks), found.evaluation
 
 
 @contextmanager
