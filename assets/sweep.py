@@ -6,6 +6,7 @@ needs, and what is shared, is decided in the library.
 
 # No postponed annotations here: Dagster reads the type of ``context`` from the function itself.
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import astuple
 from pathlib import Path
@@ -94,6 +95,12 @@ def sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg.
     Raises:
         UnknownName: A model is in no catalogue.
     """
+    with warnings.catch_warnings():  # also where assets are made at work, not at import: see partitions
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return _sweep_assets(embedders, rerankers)
+
+
+def _sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg.AssetsDefinition]:
     names = {key_of(name): name for cell in grid(embedders, rerankers, [""]) for name in astuple(cell)}
 
     @dg.asset(
