@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from assets.collections import collections
 from assets.documents import chunks, pages, raw_documents
 from assets.embeddings import embeddings
+from assets.gate import keeps_up
 from assets.metadata import Metadata, failures_table
 from assets.partitions import MODELS, by_model, registered
 from assets.platform import Platform
@@ -220,4 +221,5 @@ CHECKS: list[dg.AssetChecksDefinition] = [
     pages_complete,
     documents_healthy,
     collections_hold_live_chunks,
+    keeps_up,
 ]
