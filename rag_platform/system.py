@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+from rag_platform.answering.ask import Asker
+from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.catalog import Catalog
 from rag_platform.chunking.chunkers import load_chunker
 from rag_platform.chunking.tokenizers import load_tokenizer
@@ -18,7 +20,7 @@ from rag_platform.errors import StorageError
 from rag_platform.inbox import Inbox
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.pool import Limits
-from rag_platform.protocols import Chunker, Encoder, Index, Reranker, Tokenizer
+from rag_platform.protocols import Chunker, Encoder, Generator, Index, Reranker, Tokenizer
 from rag_platform.reranking.rerankers import load_reranker
 from rag_platform.reranking.rerankers import resolve as resolve_reranker
 from rag_platform.retrieval.options import SearchOptions
@@ -73,6 +75,15 @@ class System:
     def searcher(self) -> Searcher:
         """Searches the latest published generations."""
         return Searcher(self.index, self.encoder, self.cache, self.reranker)
+
+    @cached_property
+    def asker(self) -> Asker:
+        """Answers questions from what the searcher finds."""
+        return Asker(self.searcher, self.generator, use_tools=self.settings.use_tools)
+
+    def generator(self, name: str = "") -> Generator:
+        """Return who answers: of a name, or the one of the settings."""
+        return ExtractiveGenerator()
 
     @property
     def search_options(self) -> SearchOptions:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.litellm_generator import LiteLLMGenerator
+from rag_platform.answering.prompts import PromptGenerator
 from rag_platform.errors import UnknownName
 from rag_platform.protocols import Generator
 from rag_platform.remote import load_litellm
 
 __all__ = ["GENERATORS", "load_generator"]
 
-GENERATORS = ("extractive", "none")
-"""Names beside ``provider/model`` of LiteLLM; ``none`` measures retrieval alone."""
+GENERATORS = ("extractive", "none", "prompt")
+"""Names beside ``provider/model`` of LiteLLM; ``none`` measures retrieval alone, ``prompt`` shows
+what a model would be asked."""
 
 
 def load_generator(
@@ -26,7 +28,7 @@ def load_generator(
     """Return a generator, None for ``none``.
 
     Args:
-        name: ``extractive``, ``none``, or ``provider/model`` of LiteLLM.
+        name: ``extractive``, ``none``, ``prompt``, or ``provider/model`` of LiteLLM.
         api_key: Key of the provider.
         base_url: Its address; empty: the provider's own.
         temperature: Of the model.
@@ -41,6 +43,8 @@ def load_generator(
         return None
     if name == "extractive":
         return ExtractiveGenerator()
+    if name == "prompt":
+        return PromptGenerator()
     if "/" not in name.strip("/"):
         raise UnknownName("generator (or provider/model of LiteLLM)", name, GENERATORS)
     load_litellm()

@@ -11,9 +11,9 @@ from typing import Literal
 from rag_platform.answering.support import without_marks
 from rag_platform.text.language import detect_language
 from rag_platform.text.normalize import search_key
-from rag_platform.types import Passage
+from rag_platform.types import Answer, Passage
 
-__all__ = ["REFUSALS", "VERSION", "Spoken", "is_refusal", "messages", "refusal", "spoken"]
+__all__ = ["REFUSALS", "VERSION", "PromptGenerator", "Spoken", "is_refusal", "messages", "refusal", "spoken"]
 
 VERSION = "prompts-1"
 """Part of every generator's recipe: another text here is another generator."""
@@ -112,3 +112,15 @@ def _numbered(number: int, passage: Passage) -> str:
     place = f"{passage.source}, {passage.page}" if passage.page else passage.source
     head = " — ".join(part for part in (place, passage.path) if part)
     return f"[{number}] {head}\n{passage.text}" if head else f"[{number}] {passage.text}"
+
+
+class PromptGenerator:
+    """Answers with the exact prompt that a model would get, for audits; no model is asked."""
+
+    name = "prompt"
+    recipe = f"prompt|{VERSION}"
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        """Return the messages, each below its role."""
+        said = (f"{message['role']}:\n{message['content']}" for message in messages(question, passages))
+        return Answer("\n\n".join(said))
