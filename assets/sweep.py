@@ -5,7 +5,6 @@ needs, and what is shared, is decided in the library.
 """
 
 # No postponed annotations here: Dagster reads the type of ``context`` from the function itself.
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import astuple
@@ -21,6 +20,7 @@ from assets.platform import Platform
 from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
 from rag_platform.evaluation.leaderboard import Leaderboard
 from rag_platform.evaluation.leaderboard import leaderboard as board_of
+from rag_platform.evaluation.report.tables import metadata as board_metadata
 from rag_platform.evaluation.results import Cell, Run, last_used
 from rag_platform.evaluation.sweep import Report, grid
 from rag_platform.settings import Settings
@@ -28,8 +28,6 @@ from rag_platform.sweeping.request import SweepRequest
 from rag_platform.sweeping.wiring import Bench, open_sweep
 
 __all__ = ["SWEEP", "LeaderboardConfig", "SweepConfig", "key_of", "sweep_assets", "sweep_partitions"]
-
-_SHOWN = 50
 
 
 class SweepConfig(dg.Config):
@@ -189,28 +187,15 @@ def _run_metadata(run: Run, report: Report) -> Metadata:
 
 
 def _board_metadata(run: Run, board: Leaderboard) -> Metadata:
-    """Return the board as a table, and the best of every measure as a number."""
-    rows = []
-    for row in board.rows:
-        shown: dict[str, str | int | float | bool] = {
-            "embedding_model": row.cell.embedding_model,
-            "reranker": row.cell.reranker,
-            "variant": row.cell.variant,
-            "status": row.status,
-            "tied_with_best": row.tied_with_best,
-        }
-        for name, entry in row.measures.items():
-            if not math.isnan(entry.value):
-                shown[name] = round(entry.value, 4)
-        rows.append(shown)
-    names = list(dict.fromkeys(name for shown in rows for name in shown))
-    records = [dg.TableRecord({name: shown.get(name, "") for name in names}) for shown in rows[:_SHOWN]]
-    found: Metadata = {"run_id": run.run_id, "dataset": run.dataset, "cells": len(rows)}
-    if records:
-        found["leaderboard"] = dg.MetadataValue.table(records)
-    found["path"] = dg.MetadataValue.path(str(run.folder))
-    best = {name: about["value"] for name, about in board.value()["best"].items()}
-    return {**found, **{f"best {name}": value for name, value in best.items() if value is not None}}
+    """Return the board as a table, and the numbers that are plotted from run to run."""
+    table, numbers = board_metadata(board)
+    return {
+        "run_id": run.run_id,
+        "dataset": run.dataset,
+        "leaderboard": dg.MetadataValue.md(table),
+        "path": dg.MetadataValue.path(str(run.folder)),
+        **numbers,
+    }
 
 
 SWEEP = sweep_assets(*Settings.sweep_grid(Path(".env")))
