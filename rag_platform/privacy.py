@@ -23,8 +23,8 @@ PRIVATE_DEFAULTS: dict[str, str] = {
     "LITELLM_MODE": "PRODUCTION",
     "TOKENIZERS_PARALLELISM": "false",
 }
-"""Environment defaults. DeepEval and LiteLLM would read ``.env`` into the environment, DeepEval also keys from
-a ``.deepeval`` folder; the last one is no telemetry but keeps forked workers from a dead lock."""
+"""Environment defaults. DeepEval and LiteLLM would read ``.env`` into the environment; the last one is
+no telemetry but keeps forked workers from a dead lock."""
 
 _TRUE = {"1", "on", "yes", "true"}
 
