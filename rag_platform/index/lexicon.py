@@ -18,13 +18,13 @@ import shutil
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from rag_platform.errors import DamagedFile
 from rag_platform.index.files import sync_folder, sync_tree
@@ -141,10 +141,14 @@ class StoredLexicon:
         return list(zip(rows["word"].to_pylist(), rows["chunks"].to_pylist(), strict=True))
 
     def changed(self, *, added: Tally, removed: Tally) -> Self:
-        """Return the lexicon after some chunks went and others came."""
+        """Return the lexicon after some chunks went and others came.
+
+        Raises:
+            DamagedFile: A count would be negative, so the files do not belong to the points.
+        """
         n_chunks = self.n_chunks + added.n_chunks - removed.n_chunks
-        terms = _merged(self._terms, _term_rows(_difference(added.terms, removed.terms)))
-        words = _merged(self._words, _word_rows(_difference(added.words, removed.words)))
+        terms = _merged(self._terms, "index", _difference(added.terms, removed.terms), _term_rows)
+        words = _merged(self._words, "word", _difference(added.words, removed.words), _word_rows)
         return type(self)(n_chunks, terms, words)
 
 
@@ -194,46 +198,49 @@ def _digest(key: str) -> int:
     return int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
 
 
-def _merged(rows: pa.Table, changes: pa.Table) -> pa.Table:
+def _merged(
+    rows: pa.Table, name: str, changes: dict[Any, int], rows_of: Callable[[dict[Any, int]], pa.Table]
+) -> pa.Table:
     """Return rows with changed counts, in order; those of nothing are left out.
 
-    Only the changes are looked up, so that few of them in a million rows take little time.
-
-    Raises:
-        DamagedFile: A count would be negative, so the files do not belong to the points.
+    Args:
+        rows: A table of ours.
+        name: The column that the changes are of.
+        changes: Differences of counts, none 0.
+        rows_of: Returns the rows of what is new; only of that, as phonetic keys take their time.
     """
-    keys = rows.schema.names[:-1]
-    changes = changes.sort_by([(key, "ascending") for key in keys]).combine_chunks()
-    places, present = _places(rows, changes)
+    known = pa.array(list(changes), type=rows.schema.field(name).type)
+    change = pc.index_in(rows[name], value_set=known).to_numpy(zero_copy_only=False)
+    hit = ~np.isnan(change) if change.dtype.kind == "f" else np.ones(len(change), dtype=bool)
+    which = change[hit].astype(np.int64)
     counts = _column(rows, "chunks").copy()
-    changed = _column(changes, "chunks")
-    counts[places[present]] += changed[present]
-    if np.any(counts < 0) or np.any(changed[~present] < 0):
-        raise DamagedFile(f"the counts by {keys[-1]} do not belong to the points; {_REMEDY}")
-    new = np.flatnonzero(~present)
-    order = np.insert(np.arange(rows.num_rows), places[new], rows.num_rows + new)
-    merged = pa.concat_tables([_with_counts(rows, counts), changes]).take(order)
-    return merged.filter(pc.field("chunks") > 0).combine_chunks()
+    counts[hit] += np.fromiter(changes.values(), np.int64, len(changes))[which]
+    seen = np.zeros(len(changes), dtype=bool)
+    seen[which] = True
+    new = {key: n for (key, n), old in zip(changes.items(), seen.tolist(), strict=True) if not old}
+    if np.any(counts < 0) or min(new.values(), default=0) < 0:
+        raise DamagedFile(f"the counts by {name} do not belong to the points; {_REMEDY}")
+    counted = pa.table([*rows.columns[:-1], pa.array(counts)], schema=rows.schema.remove_metadata())
+    return _inserted(counted, rows_of(new)).filter(pc.field("chunks") > 0).combine_chunks()
 
 
-def _places(rows: pa.Table, changes: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the row where each change belongs, and whether that row is of the same term or word."""
-    keys, wanted = (_column(table, table.schema.names[0]) for table in (rows, changes))
-    first, end = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
-    if "word" not in rows.schema.names:
-        return first, end > first
-    words = rows["word"]
+def _inserted(rows: pa.Table, new: pa.Table) -> pa.Table:
+    """Return both in order: of the first column, and of words with one key."""
+    new = new.sort_by([(key, "ascending") for key in rows.schema.names[:-1]]).combine_chunks()
+    keys, wanted = (_column(table, table.schema.names[0]) for table in (rows, new))
+    places = np.searchsorted(keys, wanted, "left")
+    if "word" in rows.schema.names:
+        ends = np.searchsorted(keys, wanted, "right").tolist()
+        bounds = zip(new["word"].to_pylist(), places.tolist(), ends, strict=True)
+        # The order of Arrow is that of bytes.
+        encoded = partial(_encoded, rows["word"])
+        places = np.array(
+            [bisect.bisect_left(range(rows.num_rows), w.encode(), a, b, key=encoded) for w, a, b in bounds],
+            dtype=np.int64,
+        )
+    order = np.insert(np.arange(rows.num_rows), places, rows.num_rows + np.arange(new.num_rows))
+    return pa.concat_tables([rows, new]).take(order)
 
-    def encoded(row: int) -> bytes:
-        return str(words[row].as_py()).encode()  # the order of Arrow is that of bytes
 
-    sought = [word.encode() for word in changes["word"].to_pylist()]
-    bounds = list(zip(sought, first.tolist(), end.tolist(), strict=True))
-    places = [bisect.bisect_left(range(rows.num_rows), word, lo, hi, key=encoded) for word, lo, hi in bounds]
-    present = [at < hi and encoded(at) == word for at, (word, _, hi) in zip(places, bounds, strict=True)]
-    return np.array(places, dtype=np.int64), np.array(present, dtype=bool)
-
-
-def _with_counts(rows: pa.Table, counts: NDArray[np.int64]) -> pa.Table:
-    columns = [*rows.columns[:-1], pa.array(counts)]
-    return pa.table(columns, schema=rows.schema.remove_metadata())
+def _encoded(words: pa.ChunkedArray, row: int) -> bytes:
+    return str(words[row].as_py()).encode()

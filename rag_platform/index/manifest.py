@@ -41,7 +41,7 @@ LEXICAL = "lexical"
 BATCH_POINTS = 500
 """Points written at once, so that memory and requests stay bounded whatever the loader yields."""
 
-_LAYOUT = "points/6"
+_LAYOUT = "points/7"
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 

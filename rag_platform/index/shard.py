@@ -86,10 +86,10 @@ class ShardWriter:
         require_space(folder, SPARE_BYTES)
         with _engine_errors("create", folder):
             shard = engine.EdgeShard.create(str(folder), _config(dim))
+            # Cached: mapped instead of read into memory, three times faster to open.
+            mapped = engine.KeywordIndexParams(memory=engine.Memory.Cached)
             for name in KEYWORDS:
-                shard.update(
-                    engine.UpdateOperation.create_field_index(name, engine.PayloadSchemaType.Keyword)
-                )
+                shard.update(engine.UpdateOperation.create_field_index(name, mapped))
         return cls(folder, shard)
 
     @classmethod
@@ -138,8 +138,8 @@ class ShardWriter:
         keys = number_keys(chunks) - self._indexed
         for key in sorted(keys):  # one that is there already costs nothing
             if len(self._shard.info().payload_schema) < len(KEYWORDS) + MOST_NUMBERS:
-                integer = engine.PayloadSchemaType.Integer
-                self._shard.update(engine.UpdateOperation.create_field_index(key, integer))
+                mapped = engine.IntegerIndexParams(memory=engine.Memory.Cached)
+                self._shard.update(engine.UpdateOperation.create_field_index(key, mapped))
         self._indexed |= keys
 
     def counts(self) -> dict[str, int]:

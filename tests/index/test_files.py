@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -44,6 +45,24 @@ def test_a_copy_has_the_same_bytes_and_is_on_its_own(tree: Path, tmp_path: Path)
     with (tmp_path / "copy" / "dense.dat").open("r+b") as file:
         file.write(b"changed")
     assert contents(tree) == before
+
+
+@pytest.mark.parametrize("n_bytes", [0, 100_000])
+def test_what_the_kernel_does_not_copy_is_read_and_written(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_bytes: int
+) -> None:
+    copied: list[int] = []
+    kernel = os.copy_file_range
+
+    def failing(reader: int, writer: int, count: int, at: int, to: int) -> int:
+        if len(copied) > 0 or not n_bytes:
+            raise OSError(errno.EXDEV, "other file systems")
+        copied.append(kernel(reader, writer, min(count, n_bytes), at, to))
+        return copied[-1]
+
+    monkeypatch.setattr(os, "copy_file_range", failing)
+    copy_tree(tree, tmp_path / "copy")
+    assert contents(tmp_path / "copy") == contents(tree)
 
 
 def test_holes_take_no_room(tree: Path, tmp_path: Path) -> None:
