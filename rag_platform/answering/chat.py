@@ -28,11 +28,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a model said in one turn, complete."""
+    """What a model said in one turn; ``cut_off``: it had more to say than it was allowed."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    cut_off: bool = False
 
 
 @runtime_checkable
@@ -47,6 +48,11 @@ class Chat(Protocol):
     @property
     def recipe(self) -> str:
         """As of a generator."""
+        ...
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether tools can be offered to it."""
         ...
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:

@@ -27,6 +27,25 @@ _FISCAL = regex.compile(r"(?<![\d/])\d{3,4}\s?[/।]\s?\d{2,4}(?![\d/])")
 _NEXT_WORD = regex.compile(r"[\s\-–.%]*?(?P<unit>%|[\p{L}\p{M}\u200c\u200d]+)")
 
 
+_KINDS = (
+    "दिन day days",
+    "हप्ता week weeks",
+    "महिना month months",
+    "वर्ष बर्ष year years",
+    "घण्टा hour hours",
+    "मिनेट minute minutes",
+    "प्रतिशत percent",
+    "रुपैयाँ रुपियाँ rupees rupee",
+    "वटा ओटा",
+    "जना people persons",
+    "किलोमिटर km kilometre kilometres",
+    "मिटर metre metres",
+    "केजी किलो kg kilogram",
+    "लिटर litre litres",
+)
+_UNITS = {term: kind for kind, names in enumerate(_KINDS) for name in names.split() for term in analyze(name)}
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A number, a day or a fiscal year.
@@ -46,14 +65,20 @@ class Fact:
     unit: str = ""
 
     def agrees(self, other: Fact) -> bool:
-        """Say whether both state the same, units aside; a day without a year agrees with one that has it."""
+        """Say whether both state the same; a day without a year agrees with one that has it.
+
+        Units differ where both are known ones of different kinds: ``७ दिन`` and ``७ महिना``.
+        """
         if self.month_days and other.month_days:
             if self.day and other.day:
                 return self.day == other.day
             return bool(self.month_days & other.month_days)
         if self.fiscal_year or other.fiscal_year:
             return self.fiscal_year == other.fiscal_year
-        return self.value is not None and self.value == other.value
+        if self.value is None or self.value != other.value:
+            return False
+        kinds = _UNITS.get(self.unit), _UNITS.get(other.unit)
+        return None in kinds or kinds[0] == kinds[1]
 
 
 def facts_of(text: str) -> list[Fact]:

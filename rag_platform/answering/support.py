@@ -28,7 +28,8 @@ _MARK = regex.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
 _LATE_MARKS = regex.compile(r"(?P<stop>[।॥.?!]+)(?P<marks>(?:\s*\[[\d०-९\s,;–-]+\])+)")
 _CLAUSE = regex.compile(r"(?:[,;:—]|\s(?:र|तर|but|and|while|whereas|जबकि)(?=\s))\s*(?!\d{2,3}(?:,|\b))")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}\u200c\u200d'’]+")
-_POLITE = regex.compile(r"नु(?:होला|होस्|स्)$")
+_OBLIGED = regex.compile(r"नु(?:होला|होस्|स्|पर्\p{M}*\p{L}*.*)$")
+"""``तिर्नुहोस्``, ``तिर्नुपर्छ``: the verb is what comes before."""
 _RUN = 3
 """Sentences that one claim may be drawn from: as many as stand side by side."""
 _COMMON = 3
@@ -36,7 +37,7 @@ _COMMON = 3
 _INFLECTED = regex.compile(r"[ािीुूेो्ंनउएइईदछलयक]{0,4}")
 _LIGHT_VERB = regex.compile(
     r"(?:गर|गराउ|गरा)(?:्न.*|्छ.*|्यो|े.*|ी.*|ि(?:ए|न|ं|य).*|्द.*|ौं|ाउ.*|ा(?:ए|उ|इ).*|)"
-    r"|हुन.*|हुं.*|हो|होस्|होला|भए.*|भयो|भई|भन(?:े|ी|्न|ि|ेर).*|छ|छन्|छौं|छु|थि(?:यो|ए.*|इन.*)|पर(?:्छ.*|्न.*|्यो|ेको)"
+    r"|गर्|पर्|सक्|हु|हुन.*|हुं.*|हो|होस्|होला|भए.*|भयो|भई|भन(?:े|ी|्न|ि|ेर).*|छ|छन्|छौं|छु|थि(?:यो|ए.*|इन.*)|पर(?:्छ.*|्न.*|्यो|ेको)"
     r"|सक(?:्छ.*|्न.*|ि(?:न|ए|य|ं).*|े.*)|रह(?:े.*|न.*|्)|रहने|नेछ"
 )
 
@@ -164,7 +165,7 @@ def _read(text: str) -> _Reading:
             is_light = denies == ANY or _LIGHT_VERB.fullmatch(denies)
             denials.append(ANY if is_light else (analyze(denies) or [ANY])[0])
         if denies is None or denials[-1] != ANY:
-            plain = _POLITE.sub("ने", denies or match[0])
+            plain = _OBLIGED.sub("ने", denies or match[0])
             terms.update(() if _is_light(match[0]) else analyze(plain))
     return _Reading(frozenset(terms), tuple(facts_of(text)), tuple(sorted(denials)))
 
@@ -240,6 +241,8 @@ def _contradiction(claim: _Reading, run: Sequence[_Reading]) -> str:
     """Return what a run of clauses that holds a claim's terms says otherwise, an empty string for nothing."""
     if not _same_denials(claim.denials, [denial for part in run for denial in part.denials]):
         return "denied in one and not in the other"
+    if _is_mixed(claim, run):
+        return "its words stand too far apart, in different statements"
     for fact in claim.facts:
         if not any(_stands_with(fact, claim, part) for part in run):
             return f"the number {_shown(fact)} stands with other words"
@@ -256,6 +259,17 @@ def _same_denials(one: Sequence[str], other: Sequence[str]) -> bool:
     named, rest = [d for d in one if d != ANY], [d for d in other if d != ANY]
     unmatched = [d for d in named if not _has(frozenset(rest), d)]
     return len(unmatched) <= len(other) - len(rest)
+
+
+def _is_mixed(claim: _Reading, run: Sequence[_Reading]) -> bool:
+    """Say whether a claim takes a part of each of two statements that say more: who did one did the other."""
+    held = [frozenset(term for term in claim.terms if _has(part.terms, term)) for part in run]
+    own = 0
+    for at, part in enumerate(run):
+        others = frozenset().union(*(terms for other, terms in enumerate(held) if other != at))
+        adds = any(not _has(claim.terms, term) for term in part.terms)
+        own += bool(adds and held[at] - others)
+    return own > 1
 
 
 def _stands_with(fact: Fact, claim: _Reading, part: _Reading) -> bool:
