@@ -198,15 +198,8 @@ def standings(run: Run) -> dict[str, Standing]:
     Raises:
         CallerError: The run has no scores at all.
     """
-    scores, states = run.scores(), run.cells()
-    cells = [Cell(*key) for key in states[CELL].itertuples(index=False, name=None)]
-    complete = [cell for cell, status in zip(cells, states["status"], strict=True) if status == "complete"]
-    there = set(scores.loc[scores["status"] != "skipped", "measure"])
-    known = [name for name in run.measures if name in there]
-    known += sorted(there - set(known))
-    if not known:
-        raise CallerError(f"run {run.run_id} has no scores yet; go on with: rag sweep {run.dataset}")
-    return {name: Standing.of(scores[scores["measure"] == name], cells, complete) for name in known}
+    scores = run.scores()
+    return _standings(run, scores, _measures(run, scores))
 
 
 def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
@@ -230,10 +223,11 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
 
     if by not in GROUPS:
         raise UnknownName("group of questions", by, GROUPS)
-    if measure not in (known := standings(run)):
+    scores = run.scores()
+    if measure not in (known := _measures(run, scores)):
         raise UnknownName("measure", measure, known)
-    found = known[measure]
-    told = run.scores().drop_duplicates("query_id").set_index("query_id")[by]
+    found = _standings(run, scores, [measure])[measure]
+    told = scores.drop_duplicates("query_id").set_index("query_id")[by]
     groups = np.array([told[query] for query in found.queries], dtype=object)
     about = sorted(set(groups[(found.scored | found.failed).any(axis=0)]))
     rows = []
@@ -254,6 +248,24 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _measures(run: Run, scores: pd.DataFrame) -> list[str]:
+    """Return the measures that were tried, in the run's order."""
+    there = set(scores.loc[scores["status"] != "skipped", "measure"])
+    known = [name for name in run.measures if name in there]
+    known += sorted(there - set(known))
+    if not known:
+        raise CallerError(f"run {run.run_id} has no scores yet; go on with: rag sweep {run.dataset}")
+    return known
+
+
+def _standings(run: Run, scores: pd.DataFrame, measures: Sequence[str]) -> dict[str, Standing]:
+    states = run.cells()
+    cells = [Cell(*key) for key in states[CELL].itertuples(index=False, name=None)]
+    complete = [cell for cell, status in zip(cells, states["status"], strict=True) if status == "complete"]
+    by_measure = dict(iter(scores[scores["measure"].isin(measures)].groupby("measure")))
+    return {name: Standing.of(by_measure[name], cells, complete) for name in measures}
 
 
 def _order(found: Standing) -> list[int]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,9 @@ class Standing:
         """
         columns, queries = scores["query_id"].factorize(sort=True)
         at = {cell: row for row, cell in enumerate(cells)}
-        rows = np.array([at[Cell(*key)] for key in scores[CELL].itertuples(index=False, name=None)], np.intp)
+        rows = np.empty(len(scores), np.intp)
+        for key, places in scores.groupby(CELL).indices.items():
+            rows[places] = at[Cell(*cast("tuple[str, str, str]", key))]
         shape = len(cells), len(queries)
         values, failed, skipped = np.full(shape, np.nan), np.zeros(shape, bool), np.zeros(shape, bool)
         status = scores["status"].to_numpy()

@@ -38,7 +38,7 @@ POWER = 0.8
 RESAMPLES = 2_000
 """Resamples of an interval; the two ends then vary by about a twentieth of its width with the seed."""
 _PAIRED_RESAMPLES = 5_000
-_RESAMPLES_A_PAIR = 200
+_RESAMPLES_A_PAIR = 100
 """Sign changes for each pair that is compared: after Holm's correction p is at least pairs / (B + 1), so that
 5,000 of them could never tell 30 cells (435 pairs) apart."""
 _MOST_RESAMPLES = 200_000
