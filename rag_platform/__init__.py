@@ -1,10 +1,38 @@
 """rag-platform: Nepali documents in, searchable and cited collections out.
 
-The library knows neither Dagster nor FastAPI; heavy imports happen inside the class that needs them.
+The library knows neither Dagster nor FastAPI; heavy imports happen inside the class that needs them. The two
+facades are imported when they are first named, so that importing the package stays quick.
 """
+
+from typing import TYPE_CHECKING
 
 from rag_platform.errors import RagError
 from rag_platform.types import Chunk, Document, Failure, Hit, Page
 
-__all__ = ["Chunk", "Document", "Failure", "Hit", "Page", "RagError"]
+if TYPE_CHECKING:
+    from rag_platform.platform import RagPlatform
+    from rag_platform.platform_async import AsyncRagPlatform
+
+__all__ = [
+    "AsyncRagPlatform",
+    "Chunk",
+    "Document",
+    "Failure",
+    "Hit",
+    "Page",
+    "RagError",
+    "RagPlatform",
+]
 __version__ = "0.1.0"
+
+_FACADES = {"RagPlatform": "platform", "AsyncRagPlatform": "platform_async"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a facade that is named for the first time."""
+    if name not in _FACADES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found: object = getattr(import_module(f"{__name__}.{_FACADES[name]}"), name)
+    return found

@@ -66,6 +66,7 @@ def ingest(
     system: System,
     sources: Sequence[Source],
     *,
+    password: str = "",
     force: bool = False,
     progress: Progress | None = None,
 ) -> list[Ingested]:
@@ -74,6 +75,7 @@ def ingest(
     Args:
         system: The wired platform.
         sources: Documents in the inbox, or deleted ones, whose points are to go.
+        password: Tried first on locked PDFs; stored nowhere.
         force: Do everything again for them, current or not.
         progress: Told of every document as a stage is done with it.
 
@@ -91,6 +93,10 @@ def ingest(
         if progress is not None:
             progress(done)
 
+    if password:
+        system = system.with_password(password)
+    if system.settings.pdf_passwords:
+        pipeline.retry_locked(system, sources)
     listing = system.inbox.scan(system.catalog.collections())
     system.catalog.observe(
         listing, now=time.time(), quiet_s=system.settings.quiet_s, complete=frozenset(sources)

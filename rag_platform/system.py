@@ -182,6 +182,11 @@ class System:
         )
         return reranker if full == "none" else GatedReranker(reranker, settings.sanity_gate)
 
+    def close(self) -> None:
+        """Let go of models and of the catalog's file; nothing can be asked afterwards."""
+        self.release_models()
+        self.catalog.close()
+
     @staticmethod
     def _create(folder: Path) -> None:
         try:
