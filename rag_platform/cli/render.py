@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from rag_platform.text.markup import excerpt
+
 if TYPE_CHECKING:
     from rag_platform.entries import Entry
     from rag_platform.errors import RagError
@@ -49,10 +51,6 @@ _PIPE_WIDTH = 160
 
 _SNIPPET = 240
 """Characters of a passage shown in a table; JSON always has all of it."""
-
-
-_JOINERS = "\u094d\u200c\u200d"
-"""Virama, ZWNJ and ZWJ: what follows belongs to the same syllable."""
 
 
 class Format(StrEnum):
@@ -91,12 +89,7 @@ def snippet(text: str, length: int = _SNIPPET) -> str:
     >>> snippet("राज्य", 4)
     'रा…'
     """
-    line = " ".join(text.split())
-    if len(line) <= length:
-        return line
-    while length and (unicodedata.category(line[length])[0] in "MC" or line[length - 1] in _JOINERS):
-        length -= 1
-    return line[:length] + "…"
+    return excerpt(text, length)
 
 
 def emit(form: Format, value: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> None:
