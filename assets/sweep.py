@@ -138,6 +138,8 @@ def _sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg
         """The cells of a run side by side, as far as they are there; its numbers are plotted over runs."""
         home = platform.system.home
         run = Run.load(home, config.run_id) if config.run_id else last_used(home)
+        if not len(run.scores()):
+            return dg.MaterializeResult(metadata={"run_id": run.run_id, "cells": "none could be measured"})
         return dg.MaterializeResult(metadata=_board_metadata(run, board_of(run)))
 
     return [sweep_cells, leaderboard]

@@ -137,7 +137,7 @@ def _sweep(settings: Settings, request: SweepRequest, output: Format, *, only_pl
         say(line)
     value, rows = _board(run)
     emit(output, {**value, "work": dict(done), "stopped": stopped}, rows)
-    if not (run.cells()["status"].isin(["complete", "partial"])).any():
+    if not any(row["status"] in ("complete", "partial") for row in rows):
         raise typer.Exit(1)
 
 
@@ -197,6 +197,11 @@ def _board(run: Run) -> tuple[dict[str, Any], list[Row]]:
     """Return the run's board for JSON, and a row a cell."""
     from rag_platform.evaluation.leaderboard import leaderboard
 
+    states = run.cells()
+    if not states["status"].isin(["complete", "partial"]).any():
+        about = ("embedding_model", "reranker", "variant", "status", "reason")
+        cells: list[Row] = [{name: row[name] for name in about} for row in states.to_dict("records")]
+        return {"run": {"run_id": run.run_id}, "rows": cells}, cells
     board = leaderboard(run)
     shown = [name for name in _SHOWN if name in board.measures]
     rows: list[Row] = []

@@ -77,9 +77,6 @@ def test_a_sweep_with_rerankers_of_each_kind(home: Path) -> None:
     assert value["work"]["rerank pairs"] == 3 * 4 * 4, "with every candidate: the set has four chunks"
     assert "no judge is set" in done.stderr
 
-    again = json.loads(rag(home, "sweep", "set", *grid, "--format", "json", RAG_SANITY_GATE="record").stdout)
-    assert again["work"] == {}
-
     refused = rag(
         home, "sweep", "set", "--rerankers", RERANKERS[0], "--embedders", "hashing", "--name", "b", expect=1
     )
@@ -99,8 +96,6 @@ def test_a_sweep_with_rerankers_of_each_kind(home: Path) -> None:
     assert set(scores["reranker"]) == {"none", *RERANKERS}
     answers = pd.read_csv(home / "out" / "answers.csv")
     assert json.loads(answers["sources"][0])[0].startswith(("ताल/", "हिमाल/"))
-    unknown = rag(home, "runs", "show", "तेस्रो", expect=1)
-    assert "unknown run 'तेस्रो'" in unknown.stderr
 
 
 def test_own_questions_and_what_is_wrong_in_a_command(home: Path) -> None:
