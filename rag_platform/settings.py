@@ -200,6 +200,17 @@ class Settings(BaseSettings):
     # Serving
     host: str = _setting("RAG_HOST", "127.0.0.1", "address of the HTTP service")
     port: int = _setting("RAG_PORT", 8080, "port of the HTTP service", ge=1, le=65535)
+    open_to_all: bool = _setting(
+        "RAG_OPEN_TO_ALL",
+        False,
+        "let the services, which ask for no keys, listen beyond this machine",
+    )
+    upload_mb: int = _setting("RAG_UPLOAD_MB", 100, "megabytes of one upload, all its files together", ge=1)
+    uploads: Literal["service", "sensor"] = _setting(
+        "RAG_UPLOADS",
+        "service",
+        "who ingests an upload that nobody waits for: the HTTP service, or the sensor of the inbox",
+    )
     mcp_port: int = _setting("RAG_MCP_PORT", 8000, "port of `rag mcp`", ge=1, le=65535)
     mcp_hosts: Annotated[tuple[str, ...], NoDecode] = _setting(
         "RAG_MCP_HOSTS",
