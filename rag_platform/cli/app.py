@@ -16,6 +16,7 @@ from rag_platform.cli.evaluate import evaluate
 from rag_platform.cli.ingest import delete, ingest
 from rag_platform.cli.leaderboard import compare, gate, leaderboard, report
 from rag_platform.cli.listing import collections, doctor, documents, models
+from rag_platform.cli.mcp import mcp
 from rag_platform.cli.parse import parse
 from rag_platform.cli.render import say, use_utf8
 from rag_platform.cli.runs import runs
@@ -102,6 +103,7 @@ for _command in (
     calibrate,
     sweep,
     serve,
+    mcp,
     leaderboard,
     report,
     compare,

@@ -8,18 +8,17 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from rag_platform.errors import EnvironmentProblem
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 __all__ = ["listening", "serve_on"]
 
 _BACKLOG = 2048
 """Connections that wait to be taken, as uvicorn has it."""
+_LAST_S = 30
+"""Seconds that answers under way are given after Ctrl-C; a stream that never ends would hold the process for ever."""
 
 
 @contextlib.contextmanager
@@ -47,7 +46,13 @@ def _reason(error: OSError) -> str:
     return os.strerror(error.errno or 0) if named else str(error.strerror)
 
 
-def serve_on(taken: socket.socket, app: FastAPI | str, *, verbose: bool, reload: bool = False) -> None:
+def serve_on(
+    taken: socket.socket,
+    app: Callable[..., Any] | str,
+    *,
+    verbose: bool,
+    reload: bool = False,
+) -> None:
     """Answer there until Ctrl-C.
 
     Args:
@@ -58,7 +63,13 @@ def serve_on(taken: socket.socket, app: FastAPI | str, *, verbose: bool, reload:
     """
     import uvicorn
 
-    config = uvicorn.Config(app, factory=reload, reload=reload, log_level="info" if verbose else "warning")
+    config = uvicorn.Config(
+        app,
+        factory=reload,
+        reload=reload,
+        log_level="info" if verbose else "warning",
+        timeout_graceful_shutdown=_LAST_S,
+    )
     server = uvicorn.Server(config)
     with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
         if reload:
