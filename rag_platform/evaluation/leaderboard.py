@@ -198,7 +198,7 @@ def standings(run: Run) -> dict[str, Standing]:
     Raises:
         CallerError: The run has no scores at all.
     """
-    scores = run.scores()
+    scores = _scores(run)
     return _standings(run, scores, _measures(run, scores))
 
 
@@ -223,7 +223,7 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
 
     if by not in GROUPS:
         raise UnknownName("group of questions", by, GROUPS)
-    scores = run.scores()
+    scores = _scores(run)
     if measure not in (known := _measures(run, scores)):
         raise UnknownName("measure", measure, known)
     found = _standings(run, scores, [measure])[measure]
@@ -248,6 +248,11 @@ def breakdown(run: Run, measure: str, by: str = "kind") -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _scores(run: Run) -> pd.DataFrame:
+    """Return the scores of the cells that have a state: a sweep that was killed may have written others."""
+    return run.scores().merge(run.cells()[CELL], on=CELL)
 
 
 def _measures(run: Run, scores: pd.DataFrame) -> list[str]:

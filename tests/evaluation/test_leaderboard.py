@@ -139,6 +139,14 @@ def test_a_run_without_scores_says_so(tmp_path: Path) -> None:
         leaderboard(write_run(tmp_path, {SMALL: {}}))
 
 
+def test_scores_of_a_cell_that_a_killed_sweep_left_without_a_state_do_not_count(tmp_path: Path) -> None:
+    run = write_run(tmp_path, {SMALL: {"m": GOOD}})
+    scores = run.scores().assign(embedding_model="hashing").to_dict("records")
+    run.write_cell(HASHING, scores=scores[:3], answers=[])
+    assert [row.cell for row in leaderboard(run).rows] == [SMALL]
+    assert leaderboard(run).rows[0].measures["m"].n_queries == 40
+
+
 def test_the_frame_and_the_breakdown(tmp_path: Path) -> None:
     run = write_run(tmp_path, {SMALL: {"m": [1.0, 0.5, "failed", 0.0]}, HASHING: {"m": [0.0, 0.5, 1.0, 1.0]}})
     frame = leaderboard(run).frame()
