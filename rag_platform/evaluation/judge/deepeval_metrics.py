@@ -8,7 +8,7 @@ many as are due, and what stays incomplete has failed. Nothing is sent to DeepEv
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -56,7 +56,7 @@ def deepeval_version() -> str:
 
 
 def judged_by_deepeval(case: JudgeCase, metric: str, asked: Asked) -> tuple[float, str]:
-    """Return the score of one metric, 0 to 1, and the judge's reason.
+    """Return the score of one metric, 0 to 1, and what the judge has against it.
 
     Raises:
         MissingDependency: DeepEval is not installed.
@@ -71,11 +71,13 @@ def judged_by_deepeval(case: JudgeCase, metric: str, asked: Asked) -> tuple[floa
     )
     model = _model_class()(asked)
     metric_class: Any = getattr(deepeval.metrics, _CLASSES[metric])
-    made = metric_class(model=model, async_mode=False, include_reason=True, eval_mode="llm")
+    made = metric_class(model=model, async_mode=False, include_reason=False, eval_mode="llm")
     model.n_verdicts = lambda: _n_due(made, metric, case)
     made.measure(test_case, _show_indicator=False)
-    _check_judged(made, metric)
-    return float(made.score), str(made.reason or "")
+    verdicts = _verdicts(made)
+    if not verdicts:
+        raise UpstreamError(f"the judge found nothing in the texts that {metric} could be judged by")
+    return float(made.score), _reason(verdicts)
 
 
 def _n_due(made: Any, metric: str, case: JudgeCase) -> int | None:  # noqa: ANN401
@@ -87,14 +89,23 @@ def _n_due(made: Any, metric: str, case: JudgeCase) -> int | None:  # noqa: ANN4
     return len(case.contexts) if metric == "Contextual Precision" else None
 
 
-def _check_judged(made: Any, metric: str) -> None:  # noqa: ANN401
-    """Refuse the score of a judge that judged nothing: DeepEval counts it as perfect."""
-    if metric == "Contextual Relevancy":
-        n = sum(len(one.verdicts) for one in made.verdicts_list)
-    else:
-        n = len(made.verdicts)
-    if not n:
-        raise UpstreamError(f"the judge found nothing in the texts that {metric} could be judged by")
+def _verdicts(made: Any) -> list[Any]:  # noqa: ANN401
+    """Return all verdicts of a metric; of none DeepEval makes a perfect score."""
+    if hasattr(made, "verdicts_list"):
+        return [one for verdicts in made.verdicts_list for one in verdicts.verdicts]
+    return list(made.verdicts)
+
+
+def _reason(verdicts: Sequence[Any]) -> str:
+    """Return what the judge has against the texts, of its own verdicts.
+
+    DeepEval would ask once more for a summary of them, which moves no score and costs a call.
+    """
+    against = [one for one in verdicts if str(getattr(one.verdict, "value", one.verdict)).lower() != "yes"]
+    said = [": ".join(filter(None, (getattr(one, "statement", ""), one.reason))) for one in against]
+    return (
+        "; ".join(filter(None, said)) or f"{len(verdicts) - len(against)} of {len(verdicts)} verdicts are yes"
+    )
 
 
 @cache
@@ -123,9 +134,9 @@ def _model_class() -> Any:  # noqa: ANN401
             return "judge"
 
         def _check(self, found: BaseModel) -> None:
-            verdicts = getattr(found, "verdicts", None)
+            verdicts: list[object] | None = getattr(found, "verdicts", None)
             due = None if verdicts is None else self.n_verdicts()
-            if due is not None and len(verdicts) != due:
+            if verdicts is not None and due is not None and len(verdicts) != due:
                 raise ValueError(f"there are {len(verdicts)} verdicts where {due} are due")
 
     return AskedModel

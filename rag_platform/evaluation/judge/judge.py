@@ -28,15 +28,15 @@ CACHE = Path("cache") / "judge.sqlite"
 _VERSION = 1
 
 CALLS_A_METRIC: dict[str, int] = {
-    "Answer Relevancy": 3,
-    "Faithfulness": 4,
-    "Contextual Recall": 2,
-    "Contextual Precision": 2,
-    "Contextual Relevancy": 2,
+    "Answer Relevancy": 2,
+    "Faithfulness": 3,
+    "Contextual Recall": 1,
+    "Contextual Precision": 1,
+    "Contextual Relevancy": 5,
     "Natural Nepali": 1,
     "Supported Claims": 1,
 }
-"""Calls for one score, for plans; ``Contextual Relevancy`` asks once a context and once for the reason."""
+"""Calls for one score, for plans; ``Contextual Relevancy`` asks once a context, here for five."""
 
 _NEEDS_REFERENCE = frozenset({"Contextual Recall", "Contextual Precision"})
 _NEEDS_CLAIMS = frozenset({"Faithfulness", "Supported Claims"})

@@ -82,7 +82,8 @@ def test_the_five_metrics_and_two_of_our_own(server: JudgeServer, tmp_path: Path
     assert {one.status for one in found.values()} == {"ok"}
     assert found["Supported Claims"].details == ("छुट १० प्रतिशत छ",)
     assert retrieval_average(found).value == pytest.approx((0.5 + 1.0 + 0.5) / 3)
-    per_context = {"Contextual Relevancy": len(CASE.contexts) + 1}
+    assert found["Contextual Relevancy"].reason == "कर: कारण; कर: कारण"
+    per_context = {"Contextual Relevancy": len(CASE.contexts)}
     assert {metric: one.calls for metric, one in found.items()} == CALLS_A_METRIC | per_context
     assert all(one.tokens == 110 * one.calls for one in found.values())
     assert set(server.keys) == {f"Bearer {KEY}"}
@@ -93,14 +94,14 @@ def test_the_five_metrics_and_two_of_our_own(server: JudgeServer, tmp_path: Path
 def test_a_passing_fault_changes_nothing_but_the_number_of_calls(server: JudgeServer, fault: Fault) -> None:
     server.faults = [fault]
     found = judge(server).score(CASE, "Contextual Precision")
-    assert (found.status, found.value) == ("ok", 1.0)
-    assert server.n == 3
+    assert (found.status, found.value, found.reason) == ("ok", 1.0, "2 of 2 verdicts are yes")
+    assert server.n == 2
 
 
 def test_a_malformed_reply_is_answered_with_what_is_wrong(server: JudgeServer) -> None:
     server.faults = [WRONG_SCHEMA]
     judge(server).score(CASE, "Contextual Precision")
-    first, second, _ = server.bodies
+    first, second = server.bodies
     assert second["messages"][:1] == first["messages"]
     assert second["messages"][1] == {"role": "assistant", "content": WRONG_SCHEMA.content}
     assert "verdicts: Field required" in second["messages"][2]["content"]
@@ -153,11 +154,11 @@ def test_a_server_without_schemas_is_asked_in_words(server: JudgeServer) -> None
 def test_what_was_judged_is_never_asked_again(server: JudgeServer, tmp_path: Path) -> None:
     first = judge(server, tmp_path).score(CASE, "Faithfulness")
     again = judge(server, tmp_path).score(CASE, "Faithfulness")
-    assert (first.calls, again.calls, server.n) == (4, 0, 4)
+    assert (first.calls, again.calls, server.n) == (3, 0, 3)
     assert (again.value, again.tokens, again.cost) == (first.value, first.tokens, first.cost)
-    assert judge(server, tmp_path).score(CASE, "Faithfulness", repeat=1).calls == 4
+    assert judge(server, tmp_path).score(CASE, "Faithfulness", repeat=1).calls == 3
     told = judge(server, tmp_path, instructions="nepali")
-    assert told.score(CASE, "Faithfulness").calls == 4
+    assert told.score(CASE, "Faithfulness").calls == 3
     assert "छैन" in server.bodies[-1]["messages"][0]["content"]
     assert told.recipe != judge(server, tmp_path).recipe
     assert told.fingerprint(CASE, "Faithfulness") != told.fingerprint(CASE, "Answer Relevancy")
