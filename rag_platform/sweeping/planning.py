@@ -36,7 +36,7 @@ _TOKENS_READ, _TOKENS_WRITTEN = 3_000, 400
 _FREE = ("ollama", "hosted_vllm/")
 """Models on one's own machines, as LiteLLM names them."""
 _A_CONTEXT = "Contextual Relevancy"
-"""Asked once a context, and once for the reason."""
+"""Asked once a context."""
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ def _count(
     judge = bench.answering.judge
     if judge is not None:
         k = bench.system.search_options.k
-        asked = sum(k + 1 if name == _A_CONTEXT else CALLS_A_METRIC[name] for name in bench.request.metrics)
+        asked = sum(k if name == _A_CONTEXT else CALLS_A_METRIC[name] for name in bench.request.metrics)
         plan.judge_calls = n_questions * len(left) * asked
     generator = bench.request.generator
     plan.cost = _cost(

@@ -368,9 +368,7 @@ def test_a_plan_names_the_judges_calls_and_their_price(make_system: MakeSystem, 
     system = make_system(EVAL_PROVIDER="openai", EVAL_MODEL="gpt-4o-mini", EVAL_API_KEY="k")
     bench = Bench(system, request(folder))
     plan = plan_sweep(bench, [BASE], bench.run([BASE]))
-    assert plan.judge_calls == 4 * (3 + 4 + 2 + 2 + 6), (
-        "relevancy is asked once a context, and for its reason"
-    )
+    assert plan.judge_calls == 4 * (2 + 3 + 1 + 1 + 5), "relevancy is asked once a context"
     assert plan.cost == pytest.approx(plan.judge_calls * (3_000 * 0.15e-6 + 400 * 0.6e-6))
     unknown = make_system(EVAL_PROVIDER="openai", EVAL_MODEL="nobody-knows", EVAL_API_KEY="k")
     bench = Bench(unknown, request(folder))
