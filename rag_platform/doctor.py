@@ -5,7 +5,9 @@ Each check looks at one thing and returns findings; nothing is changed and no we
 
 from __future__ import annotations
 
+import json
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from rag_platform.settings import FULL_PROFILE, Settings
 
 __all__ = ["Finding", "Verdict", "examine"]
 
+_EXTRA = re.compile(r"""extra == ['"]([^'"]+)['"]""")
 _INGEST = "rag ingest PATH"
 _LANGUAGES = ("nep", "eng", "Devanagari")
 _INSTALL_TESSERACT = (
@@ -73,18 +76,27 @@ def _packages() -> Iterator[Finding]:
     except metadata.PackageNotFoundError:
         yield Finding("packages", Verdict.missing, "rag-platform is not installed", "pip install -e .")
         return
-    wrong: dict[str, list[str]] = {"": [], "models": []}
+    wrong: dict[str, list[str]] = {}
     for requirement in declared:
-        extra = next((e for e in ("models", "dev") if f'extra == "{e}"' in str(requirement.marker)), "")
-        if extra in wrong and (problem := _package_problem(requirement.name, str(requirement.specifier))):
-            wrong[extra].append(problem)
-    if wrong[""]:
-        yield Finding("packages", Verdict.missing, ", ".join(wrong[""]), "pip install rag-platform")
+        extra = _EXTRA.search(str(requirement.marker))
+        if problem := _package_problem(requirement.name, str(requirement.specifier)):
+            wrong.setdefault(extra[1] if extra else "", []).append(problem)
+    if missing := wrong.pop("", None):
+        yield Finding("packages", Verdict.missing, ", ".join(missing), _install(""))
     else:
         yield Finding("packages", Verdict.ok, f"rag-platform {metadata.version('rag-platform')} is complete")
-    if wrong["models"]:
-        found = ", ".join(wrong["models"])
-        yield Finding("extra models", Verdict.optional, found, "pip install 'rag-platform[models]'")
+    for extra_name in sorted(set(wrong) - {"dev"}):
+        found = ", ".join(wrong[extra_name])
+        yield Finding(f"extra {extra_name}", Verdict.optional, found, _install(f"[{extra_name}]"))
+
+
+def _install(extra: str) -> str:
+    """Return how this installation gets an extra: from its checkout, where it runs from one."""
+    origin = json.loads(metadata.distribution("rag-platform").read_text("direct_url.json") or "{}")
+    checkout = (
+        origin.get("url", "").removeprefix("file://") if origin.get("dir_info", {}).get("editable") else ""
+    )
+    return f"pip install -e '{checkout}{extra}'" if checkout else f"pip install 'rag-platform{extra}'"
 
 
 def _package_problem(name: str, wanted: str) -> str:

@@ -178,6 +178,10 @@ def test_search_writes_hits_as_json(shell: Shell, mode: str) -> None:
         "fields",
         "document_id",
         "chunk_id",
+        "scores",
+        "context",
+        "duplicates",
+        "keywords",
     }
     assert (hit["rank"], hit["source"], hit["page_first"], hit["page_last"]) == (1, "health.txt", 1, 1)
     assert hit["text"] == TEXTS["health.txt"]
