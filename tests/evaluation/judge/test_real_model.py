@@ -1,4 +1,4 @@
-"""The judge over a real language model behind a real server: what it says means nothing, only that it runs."""
+"""The judge over a real language model behind a real server: its words mean nothing, that it runs does."""
 
 from __future__ import annotations
 
