@@ -365,6 +365,7 @@ def test_a_plan_counts_what_is_left(system: System, folder: Path, work: Counter[
 
 
 def test_a_plan_names_the_judges_calls_and_their_price(make_system: MakeSystem, folder: Path) -> None:
+    pytest.importorskip("deepeval", reason="deepeval is not installed (extra judge)")
     system = make_system(EVAL_PROVIDER="openai", EVAL_MODEL="gpt-4o-mini", EVAL_API_KEY="k")
     bench = Bench(system, request(folder))
     plan = plan_sweep(bench, [BASE], bench.run([BASE]))
