@@ -21,6 +21,8 @@
         │   └── DamagedFile            a file of ours holds something else than what was written
         ├── Busy                   another process holds the writer lock
         ├── UpstreamError          a remote service failed
+        │   ├── EmptyAnswer            a language model said nothing
+        │   └── FilteredAnswer         a provider's filter held the answer back
         └── GateFailed             a model ranks plain Nepali pairs wrongly: wrong prompt, pooling or head
 
 Each message holds the offending value and the remedy. ``code`` is stable and goes to APIs, tables and
@@ -40,9 +42,11 @@ __all__ = [
     "DamagedFile",
     "DimensionMismatch",
     "DocumentError",
+    "EmptyAnswer",
     "EmptyFile",
     "EncryptedFile",
     "EnvironmentProblem",
+    "FilteredAnswer",
     "GateFailed",
     "InvalidDataset",
     "InvalidMetadata",
@@ -197,6 +201,19 @@ class UpstreamError(EnvironmentProblem):
     def __init__(self, message: str, *, status: int | None = None) -> None:
         self.status = status
         super().__init__(message)
+
+
+class EmptyAnswer(UpstreamError):
+    """A language model answered, but said nothing."""
+
+    code = "empty_answer"
+
+
+class FilteredAnswer(UpstreamError):
+    """A provider's filter held back what its model said; the same question would be filtered again."""
+
+    code = "filtered_answer"
+    retryable = False
 
 
 class GateFailed(EnvironmentProblem):

@@ -9,7 +9,7 @@ import logging
 import random
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -141,6 +141,21 @@ class Service:
                 time.sleep(self._wait_s(error, attempt))
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    def told(self, answer: Iterable[_Answer]) -> Iterator[_Answer]:
+        """Yield the parts of an answer as they come; what was said cannot be asked for again.
+
+        Raises:
+            UpstreamError: The service broke off.
+        """
+        from openai import OpenAIError
+
+        try:
+            yield from answer
+        except OpenAIError as error:
+            status = getattr(error, "status_code", None)
+            reason = self._blotted(error)
+            raise UpstreamError(f"{self._name} broke off: {reason}; ask again", status=status) from None
+
     def _wait_s(self, error: Exception, attempt: int) -> float:
         """Return what the service asks for, else a doubling wait with some chance in it."""
         asked = getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "")
@@ -149,9 +164,7 @@ class Service:
 
     def _explained(self, error: Exception, attempt: int) -> str:
         status = getattr(error, "status_code", None)
-        reason = " ".join(str(error).split())[:300]
-        if self._key:
-            reason = reason.replace(self._key, "***")
+        reason = self._blotted(error)
         remedy = "check that it runs and its base URL"
         if status in (401, 403):
             remedy = f"check the key in {self._setting}"
@@ -161,6 +174,11 @@ class Service:
             remedy = "check the model's name and what it allows"
         answered = f"answered {status}" if status else "gave no answer"
         return f"{self._name} {answered} (attempt {attempt} of {_ATTEMPTS}): {reason}; {remedy}"
+
+    def _blotted(self, error: Exception) -> str:
+        """Return what an error says, without the key."""
+        reason = " ".join(str(error).split())
+        return (reason.replace(self._key, "***") if self._key else reason)[:300]
 
 
 def _may_pass(error: Exception) -> bool:

@@ -26,6 +26,7 @@ __all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "SWEEP_EMBEDDERS", "SWEEP_RERANKERS"
 FULL_PROFILE: dict[str, str] = {
     "EMBEDDING_MODEL": "intfloat/multilingual-e5-large",
     "RERANKER_MODEL": "BAAI/bge-reranker-v2-m3",
+    "LLM_PROVIDER": "ollama",
     "TESSERACT_LANGUAGES": "nep",
 }
 """Defaults of the reference system that need models or habits this one does not assume."""
@@ -52,6 +53,7 @@ FOREIGN_NAMES = frozenset({"LLM_MODEL", "OLLAMA_MODELS"})
 _LISTED = (
     "RAG_EMBEDDERS",
     "RAG_KINDS",
+    "RAG_LLM_MODELS",
     "RAG_MCP_FOLDERS",
     "RAG_MCP_HOSTS",
     "RAG_PDF_PASSWORDS",
@@ -225,7 +227,10 @@ class Settings(BaseSettings):
 
     # Answering
     llm_provider: str = _setting(
-        "LLM_PROVIDER", "ollama", "ollama, vllm, openai, gemini, hf, hf_cloud, anthropic"
+        "LLM_PROVIDER",
+        "",
+        "ollama, vllm, openai, openai_compatible, azure, gemini, anthropic, hf (a local server), hf_cloud,"
+        " groq, deepseek, together, fireworks, mistral, openrouter; empty: no model, sentences of hits",
     )
     ollama_base_url: str = _setting("OLLAMA_BASE_URL", "http://localhost:11434", "Ollama server")
     ollama_model: str = _setting("OLLAMA_MODEL", "gemma4", "model of the Ollama server")
@@ -241,8 +246,25 @@ class Settings(BaseSettings):
     hf_model_name: str = _setting("HF_MODEL_NAME", "Qwen/Qwen3.6-35B-A3B", "Hugging Face model")
     anthropic_api_key: str = _secret("ANTHROPIC_API_KEY", "key of Anthropic")
     anthropic_model: str = _setting("ANTHROPIC_MODEL", "claude-opus-4-6", "Anthropic model")
-    llm_api_key: str = _secret("LLM_API_KEY", "generic fall-back key")
-    llm_base_url: str = _setting("LLM_BASE_URL", "", "generic fall-back base URL")
+    azure_openai_api_key: str = _secret("RAG_AZURE_API_KEY", "key of Azure OpenAI")
+    azure_openai_endpoint: str = _setting(
+        "RAG_AZURE_ENDPOINT", "", "address of Azure OpenAI, https://NAME.openai.azure.com"
+    )
+    azure_openai_deployment: str = _setting("RAG_AZURE_DEPLOYMENT", "", "deployment of Azure OpenAI")
+    azure_openai_api_version: str = _setting(
+        "RAG_AZURE_API_VERSION", "2024-10-21", "version of Azure OpenAI's interface"
+    )
+    llm_api_key: str = _secret(
+        "LLM_API_KEY", "key of LLM_BASE_URL, and of a provider that has none of its own"
+    )
+    llm_base_url: str = _setting("LLM_BASE_URL", "", "base URL that goes before the provider's")
+    llm_models: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_LLM_MODELS",
+        (),
+        "models of the provider that a request may name beside the default, comma-separated",
+    )
+    llm_timeout_s: float = _setting("RAG_LLM_TIMEOUT_S", 60.0, "seconds that a provider may be silent", gt=0)
+    llm_max_tokens: int = _setting("RAG_LLM_MAX_TOKENS", 1024, "tokens of an answer at most", ge=16)
     llm_temperature: float = _setting("LLM_TEMPERATURE", 0.3, "temperature", ge=0, le=2)
     use_tools: bool = _setting("USE_TOOLS", True, "tool calling where a provider is configured")
 

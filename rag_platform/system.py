@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Self
 
 from rag_platform.answering.ask import Asker
+from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
+from rag_platform.answering.prompts import PromptGenerator
+from rag_platform.answering.providers import Access, connect
 from rag_platform.catalog import Catalog
 from rag_platform.chunking.chunkers import load_chunker
 from rag_platform.chunking.tokenizers import load_tokenizer
@@ -16,7 +19,7 @@ from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder, find_calibration, load_calibration
 from rag_platform.embedding.encoders import load_encoder, resolve
 from rag_platform.embedding.loaded import Loaded
-from rag_platform.errors import StorageError
+from rag_platform.errors import CallerError, StorageError, UnknownName
 from rag_platform.inbox import Inbox
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.pool import Limits
@@ -81,9 +84,54 @@ class System:
         """Answers questions from what the searcher finds."""
         return Asker(self.searcher, self.generator, use_tools=self.settings.use_tools)
 
-    def generator(self, name: str = "") -> Generator:
-        """Return who answers: of a name, or the one of the settings."""
-        return ExtractiveGenerator()
+    def generator(self, name: str = "", *, temperature: float | None = None) -> Generator:
+        """Return who answers a request.
+
+        Args:
+            name: ``extractive``, ``prompt``, or a model of the provider that ``RAG_LLM_MODELS`` allows;
+                empty: the provider's model, ``extractive`` where none is configured.
+            temperature: 0 to 2; None: the settings'.
+
+        Raises:
+            CallerError: The temperature is out of range; ``UnknownName``: no such model is allowed.
+            InvalidSetting: The provider is not configured wholly.
+        """
+        settings = self.settings
+        if name in ("extractive", "prompt") or not (name or settings.llm_provider):
+            return PromptGenerator() if name == "prompt" else ExtractiveGenerator()
+        default = self.chat_model(temperature=temperature) if settings.llm_provider else None
+        if default is None or name not in ("", default.model, *settings.llm_models):
+            known = (default.model, *settings.llm_models) if default else ()
+            raise UnknownName("model (RAG_LLM_MODELS allows)", name, ("extractive", "prompt", *known))
+        return self.chat_model(model=name, temperature=temperature) if name else default
+
+    def chat_model(
+        self, provider: str = "", model: str = "", *, temperature: float | None = None
+    ) -> ChatModel:
+        """Return any model of any provider, for whoever owns the settings; empty: the settings' own.
+
+        Raises:
+            CallerError: The temperature is out of range.
+            InvalidSetting: A key, an address or a model is missing.
+            UnknownName: There is no such provider.
+        """
+        settings = self.settings
+        heat = settings.llm_temperature if temperature is None else temperature
+        if not 0 <= heat <= 2:
+            raise CallerError(f"the temperature is {heat}, allowed is 0 to 2")
+        named = provider or settings.llm_provider
+        return ChatModel(
+            connect(
+                named,
+                own=_access(settings, named),
+                generic=Access(settings.llm_api_key, settings.llm_base_url),
+                model=model,
+                api_version=settings.azure_openai_api_version if named == "azure" else "",
+            ),
+            temperature=heat,
+            max_tokens=settings.llm_max_tokens,
+            timeout_s=settings.llm_timeout_s,
+        )
 
     @property
     def search_options(self) -> SearchOptions:
@@ -205,3 +253,20 @@ def search_options(settings: Settings) -> SearchOptions:
         weights=(settings.dense_weight, settings.sparse_weight),
         reranker=settings.reranker_model or "none",
     )
+
+
+def _access(settings: Settings, provider: str) -> Access:
+    """Return what the settings say of a provider: its own key, address and model."""
+    return {
+        "ollama": Access("", settings.ollama_base_url, settings.ollama_model),
+        "vllm": Access("", settings.vllm_base_url, settings.vllm_model),
+        "openai": Access(settings.openai_api_key, settings.openai_base_url, settings.openai_model),
+        "openai_compatible": Access(settings.openai_api_key, settings.openai_base_url, settings.openai_model),
+        "azure": Access(
+            settings.azure_openai_api_key, settings.azure_openai_endpoint, settings.azure_openai_deployment
+        ),
+        "gemini": Access(settings.google_api_key, "", settings.gemini_model),
+        "anthropic": Access(settings.anthropic_api_key, "", settings.anthropic_model),
+        "hf": Access("", "", settings.hf_model_name),
+        "hf_cloud": Access(settings.hf_token, settings.hf_base_url, settings.hf_model_name),
+    }.get(provider, Access())

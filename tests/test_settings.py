@@ -11,7 +11,7 @@ REFERENCE = {
     "COLLECTION_NAME": "nepali_docs",
     "EMBEDDING_MODEL": "intfloat/multilingual-e5-small",
     "RERANKER_MODEL": "",
-    "LLM_PROVIDER": "ollama",
+    "LLM_PROVIDER": "",
     "OLLAMA_BASE_URL": "http://localhost:11434",
     "OLLAMA_MODEL": "gemma4",
     "VLLM_BASE_URL": "http://localhost:8000/v1",

@@ -5,15 +5,26 @@ Texts and how they are put together; who is asked stands in the generators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from rag_platform.answering.support import without_marks
 from rag_platform.text.language import detect_language
 from rag_platform.text.normalize import search_key
 from rag_platform.types import Answer, Passage
 
-__all__ = ["REFUSALS", "VERSION", "PromptGenerator", "Spoken", "is_refusal", "messages", "refusal", "spoken"]
+__all__ = [
+    "REFUSALS",
+    "VERSION",
+    "PromptGenerator",
+    "Spoken",
+    "is_refusal",
+    "messages",
+    "numbered",
+    "refusal",
+    "spoken",
+    "written",
+]
 
 VERSION = "prompts-1"
 """Part of every generator's recipe: another text here is another generator."""
@@ -101,17 +112,23 @@ def messages(question: str, passages: Sequence[Passage]) -> list[dict[str, str]]
     """Return the conversation that asks a model to answer a question from numbered passages."""
     language = spoken(question)
     sources, asked = _WORDS[language]
-    listed = "\n\n".join(_numbered(number, passage) for number, passage in enumerate(passages, start=1))
+    listed = "\n\n".join(numbered(number, passage) for number, passage in enumerate(passages, start=1))
     return [
         {"role": "system", "content": _SYSTEM[language]},
         {"role": "user", "content": f"{sources}:\n\n{listed}\n\n{asked}: {question}"},
     ]
 
 
-def _numbered(number: int, passage: Passage) -> str:
+def numbered(number: int, passage: Passage) -> str:
+    """Return a passage under its number, with where it is from."""
     place = f"{passage.source}, {passage.page}" if passage.page else passage.source
     head = " — ".join(part for part in (place, passage.path) if part)
     return f"[{number}] {head}\n{passage.text}" if head else f"[{number}] {passage.text}"
+
+
+def written(conversation: Sequence[Mapping[str, Any]]) -> str:
+    """Return a conversation as text, each message below its role."""
+    return "\n\n".join(f"{message['role']}:\n{message['content']}" for message in conversation)
 
 
 class PromptGenerator:
@@ -121,6 +138,5 @@ class PromptGenerator:
     recipe = f"prompt|{VERSION}"
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
-        """Return the messages, each below its role."""
-        said = (f"{message['role']}:\n{message['content']}" for message in messages(question, passages))
-        return Answer("\n\n".join(said))
+        """Return the prompt."""
+        return Answer(written(messages(question, passages)))

@@ -1,0 +1,165 @@
+"""Holds conversations with a language model through LiteLLM, piece by piece: what is read leaves from here.
+
+What is asked stands in ``prompts`` and ``tools``; who is asked in ``providers``.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from rag_platform.answering.chat import Message, Said, ToolCall
+from rag_platform.answering.prompts import VERSION, is_refusal, messages, refusal
+from rag_platform.answering.providers import Connection
+from rag_platform.answering.support import cited
+from rag_platform.errors import EmptyAnswer, FilteredAnswer, UpstreamError
+from rag_platform.remote import TIMEOUT_S, Service, load_litellm
+from rag_platform.types import Answer, Passage, Usage
+
+__all__ = ["ChatModel"]
+
+_LOG = logging.getLogger(__name__)
+_DEADLINES = 4
+"""Time limits of one call that a whole answer may take."""
+
+
+class ChatModel:
+    """A language model that answers from passages, and holds conversations with tools.
+
+    Args:
+        connection: Who is asked.
+        temperature: 0 answers the same each time, as far as the provider can.
+        max_tokens: Of an answer.
+        timeout_s: Seconds that a provider may be silent; a whole answer may take four times as long.
+        first_wait_s: Seconds before a busy provider is asked again.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        temperature: float = 0.3,
+        max_tokens: int = 1_024,
+        timeout_s: float = TIMEOUT_S,
+        first_wait_s: float = 0.5,
+    ) -> None:
+        self.name, self.model = connection.name, connection.model
+        self.recipe = (
+            f"{self.name}@{connection.address}|{VERSION}|temperature {temperature}|{max_tokens} tokens"
+        )
+        self._to, self._timeout_s = connection, timeout_s
+        self._options = {"temperature": temperature, "max_tokens": max_tokens}
+        self._service = Service(
+            f"the model {self.name} at {connection.address}",
+            key=connection.key,
+            setting="the provider's setting",
+            first_wait_s=first_wait_s,
+        )
+
+    @cached_property
+    def dropped(self) -> tuple[str, ...]:
+        """Parameters that the provider does not know: they are left out, and said so."""
+        known = load_litellm().get_supported_openai_params(model=self.name)
+        return () if known is None else tuple(name for name in (*self._options, "tools") if name not in known)
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether the provider knows tools at all; whether the model does, it says by itself."""
+        return "tools" not in self.dropped
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        """Return the model's answer, or a refusal; without passages it is not asked.
+
+        Raises:
+            MissingDependency: LiteLLM is not installed.
+            UpstreamError: The provider failed; ``EmptyAnswer`` and ``FilteredAnswer`` where it said nothing.
+        """
+        if not passages:
+            return Answer(refusal(question), refused=True)
+        said = next(one for one in self.stream(messages(question, passages)) if isinstance(one, Said))
+        text = said.text.strip()
+        citations = tuple(number for number in cited(text) if 1 <= number <= len(passages))
+        return Answer(text, refused=is_refusal(text), citations=citations, usage=said.usage)
+
+    def stream(self, messages: Sequence[Message], *, tools: Sequence[Message] = ()) -> Iterator[str | Said]:
+        """Yield the pieces of what the model says as they come, then all of it.
+
+        Raises:
+            MissingDependency: LiteLLM is not installed.
+            UpstreamError: The provider failed, was silent for too long, or broke off.
+            EmptyAnswer: It said nothing.
+            FilteredAnswer: Its filter held the answer back.
+        """
+        began, heard = time.monotonic(), _Heard()
+        chunks = self._service.ask(lambda: self._open(messages, tools))
+        for chunk in self._service.told(chunks):
+            if time.monotonic() - began > _DEADLINES * self._timeout_s:
+                raise UpstreamError(f"{self.name} was still answering after {_DEADLINES * self._timeout_s} s")
+            if piece := heard.take(chunk):
+                yield piece
+        yield heard.whole(self.name)
+
+    def _open(self, messages: Sequence[Message], tools: Sequence[Message]) -> Any:  # noqa: ANN401
+        if self.dropped:
+            _LOG.info("%s does not know %s: left out", self.name, ", ".join(self.dropped))
+        options: dict[str, Any] = {n: value for n, value in self._options.items() if n not in self.dropped}
+        if tools and self.has_tools:
+            options["tools"] = [dict(tool) for tool in tools]
+        if self._to.api_version:
+            options["api_version"] = self._to.api_version
+        return load_litellm().completion(
+            model=self.name,
+            messages=[dict(message) for message in messages],
+            api_key=self._to.key or "none",  # without one LiteLLM would take that of another service
+            api_base=self._to.base_url or None,
+            timeout=self._timeout_s,
+            max_retries=0,
+            drop_params=True,
+            stream=True,
+            stream_options={"include_usage": True},
+            **options,
+        )
+
+
+class _Heard:
+    """What has come of one answer."""
+
+    def __init__(self) -> None:
+        self._text, self._finish, self._usage = "", "", Usage()
+        self._calls: dict[int, list[str]] = {}
+
+    def take(self, chunk: Any) -> str:  # noqa: ANN401
+        """Take the next chunk and return its words."""
+        usage = getattr(chunk, "usage", None)
+        if usage is not None:
+            self._usage = Usage(int(usage.prompt_tokens or 0), int(usage.completion_tokens or 0))
+        if not chunk.choices:
+            return ""
+        choice = chunk.choices[0]
+        self._finish = choice.finish_reason or self._finish
+        for call in getattr(choice.delta, "tool_calls", None) or ():
+            parts = self._calls.setdefault(int(call.index or 0), ["", "", ""])
+            function = call.function
+            for at, part in enumerate((call.id, function and function.name, function and function.arguments)):
+                parts[at] += part or ""
+        piece = str(choice.delta.content or "")
+        self._text += piece
+        return piece
+
+    def whole(self, model: str) -> Said:
+        """Return all of it."""
+        if self._finish == "content_filter":
+            raise FilteredAnswer(f"the provider's filter held back the answer of {model}; ask otherwise")
+        calls = tuple(
+            ToolCall(key or f"call_{at}", name, arguments)
+            for at, (key, name, arguments) in sorted(self._calls.items())
+        )
+        if not self._text.strip() and not calls:
+            raise EmptyAnswer(
+                f"{model} answered nothing ({self._finish or 'no reason given'}); try again, allow more"
+                " tokens, or use another model"
+            )
+        return Said(self._text, calls, self._usage, cut_off=self._finish == "length")

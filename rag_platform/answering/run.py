@@ -1,0 +1,159 @@
+"""One question on its way: read, searched, generated, checked, told. The order of the steps only.
+
+How a follow-up is read, what is checked and when a question is refused is decided in the modules beside; a
+model that searches by itself stands in ``tool_run``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag_platform.answering.chat import Chat, Message, Said
+from rag_platform.answering.citations import Verifier, source_text
+from rag_platform.answering.conversation import Turn, condensing, standalone
+from rag_platform.answering.prompts import PromptGenerator, messages, refusal, spoken, written
+from rag_platform.answering.refusal import Gate
+from rag_platform.answering.reply import Delta, Done, Event, Reply, ReplyMode, Sources
+from rag_platform.protocols import Generator
+from rag_platform.retrieval.options import SearchOptions
+from rag_platform.retrieval.search import SearchResult
+from rag_platform.types import Hit, Passage, Usage
+
+__all__ = ["Run", "passage"]
+
+_LONGEST_QUESTION = 500
+"""Characters of a stand-alone question; what a model writes beyond is none."""
+
+
+@dataclass
+class Run:
+    """One question, and what is known of its answer by now.
+
+    Attributes:
+        search: Searches the collections of the question.
+        gate: None: the generator alone refuses.
+        strict: Leave out what the sources do not support.
+        said: The answer so far, as it was told.
+    """
+
+    question: str
+    history: tuple[Turn, ...]
+    search: Callable[[str, SearchOptions], SearchResult]
+    options: SearchOptions
+    generator: Generator
+    model: str
+    gate: Gate | None = None
+    strict: bool = False
+    usage: Usage = field(default_factory=Usage)
+    notes: list[str] = field(default_factory=list)
+    said: str = ""
+
+    def retrieved(self) -> Iterator[Event]:
+        """Search whatever is asked, then answer from what was found."""
+        asked = self._standalone()
+        result = self.search(asked, self.options)
+        yield Sources(result.hits)
+        if isinstance(self.generator, PromptGenerator):
+            yield from self.told(written(self._prompt(asked, result.hits)))
+            yield self.done("prompt", asked, result.hits, result.generations)
+            return
+        is_read = isinstance(self.generator, Chat)
+        verifier = self.verifier(result.hits)
+        if self.gate is not None and self.gate.refuses(asked, result.hits, is_read=is_read):
+            yield from self.checked(verifier, [refusal(self.question)])
+        else:
+            yield from self.checked(verifier, self.pieces(asked, result.hits))
+        mode: ReplyMode = "retrieve" if is_read else "extractive"
+        yield self.done(mode, asked, result.hits, result.generations, verifier)
+
+    def pieces(self, asked: str, hits: Sequence[Hit]) -> Iterator[str]:
+        """Yield what the generator says to a question, unchecked; without hits a model is not asked."""
+        if not isinstance(self.generator, Chat):
+            answer = self.generator.answer(asked, [passage(hit) for hit in hits])
+            self.usage += answer.usage
+            yield answer.text
+        elif not hits:
+            yield refusal(self.question)
+        else:
+            for piece in self.generator.stream(self._prompt(asked, hits)):
+                if isinstance(piece, str):
+                    yield piece
+                else:
+                    self.heard(piece)
+
+    def heard(self, said: Said) -> None:
+        """Count what a turn of a model took, and note where it was cut off."""
+        self.usage += said.usage
+        if said.cut_off:
+            self.notes.append("the answer was cut off at the most tokens it may have")
+
+    def verifier(self, hits: Sequence[Hit]) -> Verifier:
+        """Return what checks the answer against these hits."""
+        return Verifier(hits, strict=self.strict, language=spoken(self.question))
+
+    def checked(self, verifier: Verifier, pieces: Iterable[str]) -> Iterator[Event]:
+        """Yield the words of an answer as they are checked, to the end."""
+        for piece in pieces:
+            yield from self.told(verifier.feed(piece))
+        yield from self.told(verifier.finish())
+
+    def told(self, text: str) -> Iterator[Event]:
+        """Yield words that may be said."""
+        if text:
+            self.said += text
+            yield Delta(text)
+
+    def done(
+        self,
+        mode: ReplyMode,
+        asked: str,
+        hits: Sequence[Hit],
+        generations: Mapping[str, int],
+        verifier: Verifier | None = None,
+    ) -> Done:
+        """Return the end: the reply with all that was told."""
+        refused = verifier is not None and verifier.refused
+        reply = Reply(
+            question=self.question,
+            standalone=asked,
+            answer=self.said,
+            citations=tuple(verifier.citations) if verifier and not refused else (),
+            hits=tuple(hits),
+            refused=refused,
+            mode=mode,
+            generations=dict(generations),
+            model=self.model,
+            generator=self.generator.name,
+            usage=self.usage,
+            unsupported=tuple(verifier.unsupported) if verifier else (),
+            notes=tuple(self.notes),
+        )
+        return Done(reply)
+
+    def _standalone(self) -> str:
+        """Return what is searched: by the model where one answers, else by the rule."""
+        if not self.history:
+            return self.question
+        if not isinstance(self.generator, Chat):
+            return standalone(self.question, self.history)
+        text = ""
+        for piece in self.generator.stream(condensing(self.question, self.history)):
+            if isinstance(piece, Said):
+                self.usage += piece.usage
+                text = next(iter(piece.text.strip().splitlines()), "").strip().strip("\"'“”")
+        if text and len(text) <= _LONGEST_QUESTION:
+            return text
+        self.notes.append("the model gave no stand-alone question: it was made by the rule")
+        return standalone(self.question, self.history)
+
+    def _prompt(self, asked: str, hits: Sequence[Hit]) -> list[Message]:
+        """Return what a model is asked: the prompt of the passages, with what was said before inside."""
+        system, user = messages(asked, [passage(hit) for hit in hits])
+        turns = [{"role": turn.role, "content": turn.content} for turn in self.history]
+        return [system, *turns, user]
+
+
+def passage(hit: Hit) -> Passage:
+    """Return what a generator reads of a hit."""
+    return Passage(source_text(hit), hit.chunk.source, hit.chunk.page_first, hit.chunk.path)
