@@ -5,22 +5,20 @@ Nothing of the protocol here, that is ``mcp``; how answers look stands in ``tool
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rag_platform import ingestion, pipeline
 from rag_platform.answering.conversation import Turn as Said
 from rag_platform.embedding import encoders
 from rag_platform.entries import Entry
 from rag_platform.errors import CallerError, MissingDependency, UnknownName
-from rag_platform.reranking import rerankers
-from rag_platform.retrieval.filters import Filters, parse_filters
-from rag_platform.retrieval.options import SearchOptions
+from rag_platform.platform import RagPlatform
+from rag_platform.retrieval.filters import parse_filters
 from rag_platform.system import System
 from rag_platform.types import Kind, Mode, Page, Status
 from serving.tool_answers import (
@@ -72,7 +70,7 @@ class Tools:
     """
 
     def __init__(self, system: System, folders: Sequence[Path] = ()) -> None:
-        self._system = system
+        self._rag = RagPlatform(system=system)
         self._folders = [folder.expanduser().resolve() for folder in folders]
 
     def warm_up(self) -> None:
@@ -81,10 +79,11 @@ class Tools:
         Raises:
             MissingDependency: It is not here; a service starts no download.
         """
-        spec = encoders.resolve(self._system.settings.embedding_model)
+        system = self._rag.system
+        spec = encoders.resolve(system.settings.embedding_model)
         if remedy := encoders.can_load(spec):
             raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
-        self._system.encoder(spec.name).encode(["नेपाल"], "query")
+        system.encoder(spec.name).encode(["नेपाल"], "query")
 
     def search_documents(
         self,
@@ -98,12 +97,18 @@ class Tools:
     ) -> PassagesFound:
         """Find the passages of the documents that answer a question best, with source and page."""
         understood = parse_filters(filters or [])
-        changes = {"kinds": kinds, "neighbours": neighbours} | ({"mode": mode} if mode else {})
-        result = self._system.searcher.search(
+        defaults = self._rag.system.search_options
+        result = self._rag.search(
             query,
-            collection=self._names(collections),
-            model=self._model,
-            options=self._options(k, understood, changes),
+            collection=collections,
+            k=k,
+            options=dataclasses.replace(
+                defaults,
+                where=understood.conditions,
+                kinds=kinds,
+                mode=mode or defaults.mode,
+                neighbours=neighbours,
+            ),
         )
         return PassagesFound(
             query=result.query,
@@ -130,11 +135,11 @@ class Tools:
 
         Without an answer in the documents it is refused: `refused` is true and `answer` says so.
         """
-        reply = self._system.asker.ask(
+        reply = self._rag.ask(
             question,
-            collection=self._names(collections),
-            model=self._model,
-            options=self._options(k, parse_filters(filters or []), {}),
+            collection=collections,
+            k=k,
+            filters=filters or (),
             history=[Said(turn.role, turn.content) for turn in history or []],
             strict=strict,
         )
@@ -160,15 +165,20 @@ class Tools:
         last_page: Annotated[int | None, Field(ge=1)] = None,
     ) -> DocumentText:
         """Read a document page by page, as it was read; long ones in several calls, see `next_page`."""
-        entry = self._entry(document, collection)
+        try:
+            found = self._rag.document(document, collection=collection)
+        except UnknownName as error:
+            if error.known:
+                raise
+            raise CallerError(f"there is no document {document!r}; list_documents lists them") from error
         wanted = [
             page
-            for page in pipeline.document(self._system, entry).pages
+            for page in found.document.pages
             if first_page <= page.page_no and (last_page is None or page.page_no <= last_page)
         ]
         shown = list(_fitting(wanted))
         return DocumentText(
-            **_listed(entry),
+            **_listed(found.entry),
             text=shown,
             next_page=wanted[len(shown)].page_no if len(shown) < len(wanted) else None,
         )
@@ -181,10 +191,7 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=500)] = 100,
     ) -> DocumentsListed:
         """List the documents with their state, and why one could not be read."""
-        catalog = self._system.catalog
-        if collection is not None and collection not in catalog.collections():
-            raise UnknownName("collection", collection, catalog.collections())
-        found = [entry for entry in catalog.entries(collection) if status in (None, entry.status)]
+        found = [entry for entry in self._rag.documents(collection) if status in (None, entry.status)]
         end = offset + limit
         return DocumentsListed(
             documents=[DocumentListed(**_listed(entry)) for entry in found[offset:end]],
@@ -194,36 +201,27 @@ class Tools:
 
     def list_collections(self) -> CollectionsListed:
         """List the collections of documents, and what of them is published for which embedding model."""
-        system = self._system
-        published = system.index.published()
-        names = dict.fromkeys([*system.catalog.collections(), *(one.collection for one in published)])
+        default = self._rag.system.settings.collection_name
         return CollectionsListed(
             collections=[
                 CollectionListed(
-                    name=name,
-                    default=name == system.settings.collection_name,
-                    documents=len(system.catalog.entries(name)),
-                    generations={one.model: one.generation for one in published if one.collection == name},
+                    name=one.name,
+                    default=one.name == default,
+                    documents=one.n_documents,
+                    generations={made.model: made.generation for made in one.generations},
                 )
-                for name in names
+                for one in self._rag.collections()
             ]
         )
 
     def list_models(self) -> ModelsListed:
         """List the embedding models, rerankers and the answering model: which are active, which can load."""
-        settings = self._system.settings
-        reranker = rerankers.resolve(settings.reranker_model or "none").name
+        known = self._rag.models()
         return ModelsListed(
             models=[
-                *(
-                    _model(spec.name, "embedding", spec.name == self._model, encoders.can_load(spec))
-                    for spec in encoders.ENCODERS.values()
-                ),
-                *(
-                    _model(spec.name, "reranker", spec.name == reranker, rerankers.can_load(spec))
-                    for spec in rerankers.RERANKERS.values()
-                ),
-                _model(self._system.generator().name, "generator", True, None),
+                *(_model(one.name, "embedding", one.active, one.remedy) for one in known.embedding),
+                *(_model(one.name, "reranker", one.active, one.remedy) for one in known.rerankers),
+                _model(self._rag.system.generator().name, "generator", True, None),
             ]
         )
 
@@ -236,42 +234,11 @@ class Tools:
         force: Annotated[bool, Field(description="do everything again, current or not")] = False,
     ) -> Ingestion:
         """Take a file of an allowed folder to the published collection; waits until it can be searched."""
-        file = self._allowed(path)
-        name = collection or self._system.settings.collection_name
-        self._system.catalog.create_collection(name)
-        taken = self._system.inbox.add([file], name)
-        if not taken:
+        made = self._rag.ingest(self._allowed(path), collection=collection, force=force)
+        if not made:
             raise CallerError(f"{path!r} says something of a document, it is none; ingest the document")
-        (made,) = ingestion.ingest(self._system, [(name, taken[0])], force=force)
-        return Ingestion(
-            **{
-                field.name: getattr(made, field.name)
-                for field in dataclasses.fields(made)
-                if field.name != "failure"
-            },
-            error=made.failure.message if made.failure else None,
-        )
-
-    @property
-    def _model(self) -> str:
-        return encoders.resolve(self._system.settings.embedding_model).name
-
-    def _names(self, collections: Sequence[str] | None) -> Sequence[str]:
-        return collections or [self._system.settings.collection_name]
-
-    def _options(self, k: int | None, filters: Filters, changes: dict[str, Any]) -> SearchOptions:
-        given = changes | ({"k": k} if k else {})
-        return dataclasses.replace(self._system.search_options, where=filters.conditions, **given)
-
-    def _entry(self, document: str, collection: str | None) -> Entry:
-        """Return a live document by its identity or its source."""
-        catalog = self._system.catalog
-        if _is_identity(document):
-            live = [entry for entry in catalog.entries(collection) if entry.document_id == document]
-            if not live:
-                raise CallerError(f"there is no document {document!r}; list_documents lists them")
-            return live[0]
-        return catalog.entry(collection or self._system.settings.collection_name, document)
+        given = {field: getattr(made[0], field) for field in Ingestion.model_fields if field != "error"}
+        return Ingestion(**given, error=made[0].failure.message if made[0].failure else None)
 
     def _allowed(self, path: str) -> Path:
         """Return the real file behind a path that agents name, where it lies in an allowed folder.
@@ -282,8 +249,9 @@ class Tools:
         for folder in self._folders if "\0" not in path else ():
             file = (folder / path).resolve()  # a path from the root stays one; links are followed
             if file.is_relative_to(folder):
-                if file.is_file():
-                    return file
+                with contextlib.suppress(OSError):  # a name that no file can have
+                    if file.is_file():
+                        return file
                 raise CallerError(f"{path!r} is no file; name one, folders are ingested with `rag ingest`")
         allowed = ", ".join(map(str, self._folders)) or "none, see RAG_MCP_FOLDERS"
         raise CallerError(f"{path!r} lies in no folder that may be ingested from; allowed: {allowed}")
@@ -314,12 +282,7 @@ def _fitting(pages: Sequence[Page]) -> Iterator[PageText]:
         )
 
 
-def _model(name: str, role: Any, active: bool, remedy: str | None) -> ModelListed:  # noqa: ANN401
+def _model(
+    name: str, role: Literal["embedding", "reranker", "generator"], active: bool, remedy: str | None
+) -> ModelListed:
     return ModelListed(name=name, role=role, active=active, loadable=remedy is None, remedy=remedy)
-
-
-def _is_identity(document: str) -> bool:
-    try:
-        return str(uuid.UUID(document)) == document
-    except ValueError:
-        return False
