@@ -200,3 +200,8 @@ def test_a_word_spelled_by_rule_is_found_under_its_key(word: str) -> None:
     if latin:
         assert phonetic_key(latin) in word_keys(word)
         assert similarity(latin, latin) == 1.0
+
+
+def test_postpositions_on_their_own_are_read_as_such() -> None:
+    read = reading("pustakalaya bata kitab", WordVocabulary({"पुस्तकालय": 3, "वटा": 2, "किताब": 1}))
+    assert read.text == "पुस्तकालय बाट किताब"
