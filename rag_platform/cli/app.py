@@ -10,8 +10,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from rag_platform import __version__
+from rag_platform.cli.ask import ask
 from rag_platform.cli.audit import audit
 from rag_platform.cli.calibrate import calibrate
+from rag_platform.cli.chat import chat
 from rag_platform.cli.evaluate import evaluate
 from rag_platform.cli.ingest import delete, ingest
 from rag_platform.cli.leaderboard import compare, gate, leaderboard, report
@@ -95,6 +97,8 @@ for _command in (
     ingest,
     delete,
     search,
+    ask,
+    chat,
     parse,
     audit,
     documents,
@@ -111,5 +115,6 @@ for _command in (
     doctor,
 ):
     app.command()(_command)
+app.command("query", hidden=True)(ask)  # its name in the reference system
 app.add_typer(evaluate)
 app.add_typer(runs)

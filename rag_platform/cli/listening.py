@@ -18,7 +18,7 @@ __all__ = ["listening", "serve_on"]
 _BACKLOG = 2048
 """Connections that wait to be taken, as uvicorn has it."""
 _LAST_S = 30
-"""Seconds that answers under way are given after Ctrl-C; a stream that never ends would hold the process for ever."""
+"""Seconds that answers under way are given after Ctrl-C; an endless stream would hold the process."""
 
 
 @contextlib.contextmanager
