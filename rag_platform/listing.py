@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rag_platform.embedding import encoders
+from rag_platform.errors import RagError
 from rag_platform.protocols import Manifest
 from rag_platform.reranking import rerankers
 from rag_platform.system import System
 
-__all__ = ["CollectionState", "ModelState", "Models", "collections", "models"]
+__all__ = ["CollectionState", "GeneratorState", "ModelState", "Models", "collections", "models"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,21 @@ class ModelState:
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratorState:
+    """Who may answer a question; ``remedy`` says what is missing, None where nothing is."""
+
+    name: str
+    active: bool
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Models:
     """The models of every family."""
 
     embedding: tuple[ModelState, ...]
     rerankers: tuple[ModelState, ...]
+    generators: tuple[GeneratorState, ...]
 
 
 def collections(system: System) -> list[CollectionState]:
@@ -84,4 +96,20 @@ def models(system: System) -> Models:
             )
             for spec in rerankers.RERANKERS.values()
         ),
+        tuple(_generators(system)),
     )
+
+
+def _generators(system: System) -> Iterator[GeneratorState]:
+    settings = system.settings
+    yield GeneratorState("extractive", not settings.llm_provider)
+    yield GeneratorState("prompt", False)
+    if not settings.llm_provider:
+        return
+    try:
+        default = system.chat_model()
+    except RagError as error:
+        yield GeneratorState(settings.llm_provider, True, str(error))
+        return
+    for name in dict.fromkeys((default.model, *settings.llm_models)):
+        yield GeneratorState(name, name == default.model)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rag_platform.answering.ask import Event, Reply
     from rag_platform.answering.conversation import Turn
     from rag_platform.entries import Entry
+    from rag_platform.evaluation.leaderboard import Leaderboard
     from rag_platform.evaluation.retrieval import Evaluation
     from rag_platform.protocols import Generator
     from rag_platform.retrieval.explain import Explanation
@@ -230,9 +231,13 @@ class RagPlatform:
         Raises:
             UnknownName: There is none.
         """
-        entry = self._entry(key, collection)
-        pipeline.delete(self.system, entry.collection, entry.source)
+        entry = self.remove(key, collection=collection)
         return self._ingested(entry.collection, [entry.source])[0]
+
+    def remove(self, key: str, *, collection: str | None = None) -> Entry:
+        """Remove a document from the inbox alone; its points go with the next generation."""
+        entry = self._entry(key, collection)
+        return pipeline.delete(self.system, entry.collection, entry.source)
 
     # Questions
 
@@ -277,6 +282,7 @@ class RagPlatform:
         options: SearchOptions | None = None,
         embedding_model: str | None = None,
         generator: str | Generator | None = None,
+        temperature: float | None = None,
         history: Sequence[Turn] = (),
         tools: bool | None = None,
         strict: bool = False,
@@ -291,6 +297,7 @@ class RagPlatform:
             options: How it is searched; None: as the settings say.
             embedding_model: Whose published generations are searched; None: that of the settings.
             generator: Who answers, by name or as it is; None: that of the settings.
+            temperature: Of a generator given by name; None: that of the settings.
             history: What was said before, without the question.
             tools: Whether a model may search by itself; None: as the settings say.
             strict: Leave out what the documents do not support, instead of marking it.
@@ -302,7 +309,7 @@ class RagPlatform:
             options=self._options(options, k, filters),
             history=history,
             strict=strict,
-            generator=self._generator(generator),
+            generator=self._generator(generator, temperature),
             tools=tools,
         )
 
@@ -316,6 +323,7 @@ class RagPlatform:
         options: SearchOptions | None = None,
         embedding_model: str | None = None,
         generator: str | Generator | None = None,
+        temperature: float | None = None,
         history: Sequence[Turn] = (),
         tools: bool | None = None,
         strict: bool = False,
@@ -328,7 +336,7 @@ class RagPlatform:
             options=self._options(options, k, filters),
             history=history,
             strict=strict,
-            generator=self._generator(generator),
+            generator=self._generator(generator, temperature),
             tools=tools,
         )
 
@@ -358,6 +366,19 @@ class RagPlatform:
             n_collections=len(catalog.collections()),
             n_documents=len(catalog.entries()),
         )
+
+    def leaderboard(self, run: str | None = None, *, measure: str | None = None) -> Leaderboard:
+        """Compare the cells of a sweep's run, the last complete one unless another is named.
+
+        Raises:
+            NotPublished: No run is complete.
+            UnknownName: There is no such run, or it has no such measure.
+        """
+        from rag_platform.evaluation.leaderboard import leaderboard
+        from rag_platform.evaluation.results import Run, latest
+
+        found = latest(self.system.home) if run is None else Run.load(self.system.home, run)
+        return leaderboard(found, measure=measure)
 
     def evaluate(self, dataset: str | Path, *, measures: Sequence[str] = (), k: int = 10) -> Evaluation:
         """Measure search on a labelled set, over a throw-away collection built from its documents.
@@ -389,13 +410,17 @@ class RagPlatform:
         where = (*found.where, *parse_filters(filters).conditions) if filters else found.where
         return replace(found, k=found.k if k is None else k, where=where)
 
-    def _generator(self, wanted: str | Generator | None) -> Generator | None:
-        return self.system.generator(wanted) if isinstance(wanted, str) else wanted
+    def _generator(self, wanted: str | Generator | None, temperature: float | None) -> Generator | None:
+        if isinstance(wanted, str) or (wanted is None and temperature is not None):
+            return self.system.generator(wanted or "", temperature=temperature)
+        return wanted
 
     def _entry(self, key: str, collection: str | None) -> Entry:
-        entry = self.system.catalog.known(key) if _is_id(key) else None
-        if entry is None or entry.deleted:
+        if not _is_id(key):
             return self.system.catalog.entry(self._name(collection), key)
+        entry = self.system.catalog.known(key)
+        if entry.deleted:
+            raise UnknownName("document", key, [])
         return entry
 
     def _ingested(

@@ -219,7 +219,7 @@ def test_a_bad_request_names_the_field(client: httpx.Client, body: object, field
         "/v1/search", content=json.dumps(body).encode(), headers={"content-type": "application/json"}
     )
     assert answer.status_code == 422
-    assert set(answer.json()) == {"detail", "code"}
+    assert set(answer.json()) == {"detail", "code", "request_id"}
     assert answer.json()["code"] == "invalid_request"
     assert answer.json()["detail"].startswith(f"{field}: ")
 
@@ -228,7 +228,7 @@ def test_a_bad_request_names_the_field(client: httpx.Client, body: object, field
 def test_what_is_no_json_is_refused(client: httpx.Client, content: bytes) -> None:
     answer = client.post("/v1/search", content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) in [(422, "invalid_request"), (400, "http_error")]
-    assert set(answer.json()) == {"detail", "code"}
+    assert set(answer.json()) == {"detail", "code", "request_id"}
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_unknown_paths_and_methods_have_the_same_form(client: httpx.Client) -> N
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
     assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
     assert wrong.headers["allow"] == "POST"
-    assert set(missing.json()) == set(wrong.json()) == {"detail", "code"}
+    assert set(missing.json()) == set(wrong.json()) == {"detail", "code", "request_id"}
 
 
 def test_collections_lists_published_and_empty_ones(client: httpx.Client) -> None:
@@ -268,7 +268,7 @@ def test_collections_lists_published_and_empty_ones(client: httpx.Client) -> Non
         "documents": len(TEXTS),
         "dim": 512,
     }
-    assert second == {"name": "laws", "generations": []}
+    assert second == {"name": "laws", "documents": 0, "generations": []}
 
 
 def test_health_and_readiness(client: httpx.Client) -> None:
@@ -297,7 +297,7 @@ def test_nothing_published_is_503_and_says_what_is_missing(empty: httpx.Client) 
     answer = empty.post("/v1/search", json={"query": "पानी"})
     assert (answer.status_code, answer.json()["code"]) == (503, "not_published")
     assert empty.get("/v1/collections").json() == {
-        "collections": [{"name": "nepali_docs", "generations": []}]
+        "collections": [{"name": "nepali_docs", "documents": 0, "generations": []}]
     }
 
 
@@ -386,7 +386,7 @@ def test_a_programmer_error_is_a_plain_500(tmp_path: Path) -> None:
     system = wire(tmp_path)
     app = create_app(system=system)
     with served(app) as client:
-        app.state.service.system = None
+        app.state.service.platform = None
         answer = client.get("/v1/collections")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert "NoneType" not in answer.text

@@ -1,13 +1,10 @@
-"""Bodies of requests and answers. Strict: an unknown field or a wrong type is refused, never guessed.
-
-No behaviour here beyond validation and the way from the library's values to JSON.
-"""
+"""How a search is asked for and answered."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -16,17 +13,13 @@ from rag_platform.retrieval.search import SearchResult
 from rag_platform.types import Around, Chunk, Condition, Fusion, Hit, Kind, Mode
 
 __all__ = [
-    "CollectionAnswer",
-    "CollectionsAnswer",
-    "ErrorAnswer",
-    "GenerationAnswer",
-    "HealthAnswer",
     "HitAnswer",
-    "NotReadyAnswer",
     "PassageAnswer",
-    "ReadyAnswer",
+    "Question",
+    "Request",
     "SearchAnswer",
     "SearchRequest",
+    "SearchedBody",
 ]
 
 MAX_QUERY_CHARACTERS = 4_000
@@ -41,14 +34,18 @@ def _not_blank(text: str) -> str:
     return text
 
 
-class _Request(BaseModel):
+Question = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), AfterValidator(_not_blank)]
+
+
+class Request(BaseModel):
+    """A body that holds nothing unknown."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class SearchRequest(_Request):
-    """A question to the published collection; everything but ``query`` has the settings' default."""
+class SearchedBody(Request):
+    """Where and how is searched; what is left open is as in the settings."""
 
-    query: Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), AfterValidator(_not_blank)]
     k: Annotated[int, Field(ge=1, le=1000)] | None = None
     candidates: Annotated[int, Field(ge=1, le=1000)] | None = None
     mode: Mode | None = None
@@ -75,7 +72,6 @@ class SearchRequest(_Request):
     neighbours: Annotated[int, Field(ge=0, le=20)] = Field(0, description="passages before and after a hit")
     around: Around = Field("nothing", description="what else comes with a hit: all of its page or section")
     keywords: Annotated[int, Field(ge=0, le=50)] = Field(0, description="telling words of each hit")
-    explain: bool = Field(False, description="say why these passages were found")
 
     @model_validator(mode="after")
     def _weights_count(self) -> Self:
@@ -106,6 +102,13 @@ class SearchRequest(_Request):
             around=self.around,
             keywords=self.keywords,
         )
+
+
+class SearchRequest(SearchedBody):
+    """A question to the published collections."""
+
+    query: Question
+    explain: bool = Field(False, description="say why these passages were found")
 
 
 class PassageAnswer(BaseModel):
@@ -202,57 +205,3 @@ class SearchAnswer(BaseModel):
             notes=list(result.explanation.notes),
             explanation=asdict(result.explanation) if explain else None,
         )
-
-
-class GenerationAnswer(BaseModel):
-    """The published generation of one embedding model."""
-
-    embedding_model: str
-    generation: int
-    points: int
-    documents: int
-    dim: int
-    alias: str
-
-
-class CollectionAnswer(BaseModel):
-    """A named corpus and what of it is published."""
-
-    name: str
-    generations: list[GenerationAnswer]
-
-
-class CollectionsAnswer(BaseModel):
-    """Every collection, published or not."""
-
-    collections: list[CollectionAnswer]
-
-
-class HealthAnswer(BaseModel):
-    """The process answers."""
-
-    status: Literal["ok"]
-    version: str
-
-
-class ReadyAnswer(BaseModel):
-    """Searches can be answered."""
-
-    status: Literal["ready"]
-    collection: str
-    embedding_model: str
-    generation: int
-    points: int
-
-
-class ErrorAnswer(BaseModel):
-    """Every error has this form; ``code`` is stable."""
-
-    detail: str
-    code: str
-
-
-class NotReadyAnswer(ErrorAnswer):
-    """What is missing before searches can be answered."""
-
-    missing: list[str]

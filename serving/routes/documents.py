@@ -1,0 +1,236 @@
+"""``/v1/documents``, ``/v1/text`` and ``/v1/jobs``: documents in, listed, shown and out again.
+
+What is uploaded lies whole in the inbox before anything is answered. ``wait`` answers when it can be
+searched, or with the job after ``WAIT_S``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import BinaryIO
+from uuid import UUID
+
+import anyio.to_thread
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from rag_platform.receiving import receive, safe_name, said
+from serving.ingestions import Job
+from serving.middleware import TooLarge
+from serving.routes.common import Responses, errors, service_of
+from serving.schemas.documents import (
+    DocumentAnswer,
+    DocumentsAnswer,
+    IngestedAnswer,
+    JobAnswer,
+    StoredAnswer,
+    TextRequest,
+    UploadFields,
+)
+from serving.service import Service
+
+__all__ = ["FORM", "WAIT_S", "answer_of", "router", "uploaded"]
+
+WAIT_S = 120.0
+"""How long a request waits for its documents before it is told to poll."""
+MAX_FILES = 500
+MAX_FIELDS = 100
+_FILE_FIELDS = ("file", "files")
+
+router = APIRouter(tags=["documents"])
+
+_FIELD_TYPES = {"force": "boolean", "wait": "boolean"}
+FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["files"],
+                    "properties": {
+                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                        **{
+                            name: {"type": _FIELD_TYPES.get(name, "string"), "description": field.description}
+                            for name, field in UploadFields.model_fields.items()
+                        },
+                    },
+                }
+            }
+        },
+    }
+}
+"""How a form is documented, whose parts are read here and not by the framework."""
+_JOB: Responses = {202: {"model": JobAnswer, "description": "Ask /v1/jobs/{job_id} how it goes"}}
+
+
+@router.post("/v1/documents", responses={**_JOB, **errors(400, 413)}, openapi_extra=FORM)
+async def upload(request: Request, response: Response) -> JobAnswer:
+    """Take files into the inbox and ingest them; a file name that is known is a new version of that document.
+
+    202 with a job to poll, or with ``wait`` 200 when the documents can be searched. One file that cannot be
+    read stops no other: see the ``status`` and ``error`` of each.
+    """
+    return await uploaded(request, response)
+
+
+async def uploaded(
+    request: Request,
+    response: Response,
+    *,
+    wait: bool = False,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> JobAnswer:
+    """Take an upload.
+
+    Args:
+        request: A form.
+        response: Whose status is set.
+        wait: Where the form does not say it.
+        names: Other names of the form's fields.
+    """
+    service = service_of(request)
+    form = await _form(request)
+    try:
+        files = _files(form)
+        fields = _fields(form, names, wait=wait)
+        job = await anyio.to_thread.run_sync(lambda: _received(service, files, fields))
+    finally:
+        await form.close()
+    return await _answered(service, job, response, wait=fields.wait)
+
+
+@router.post("/v1/text", responses={**_JOB, **errors(400)})
+async def text(body: TextRequest, request: Request, response: Response) -> JobAnswer:
+    """Take a text that is in no file; the same name again is a new version of it."""
+    service = service_of(request)
+
+    def put() -> Job:
+        collection = body.collection or service.system.settings.collection_name
+        source = service.platform.put_text(
+            body.text, name=body.name, collection=collection, metadata=body.metadata
+        )
+        return service.ingestions.submit("ingest", collection, [source], left=_is_left(service, body.wait))
+
+    return await _answered(service, await anyio.to_thread.run_sync(put), response, wait=body.wait)
+
+
+@router.get("/v1/documents", responses=errors(404))
+async def documents(
+    request: Request, collection: str | None = None, deleted: bool = False
+) -> DocumentsAnswer:
+    """List the documents of a collection, or of all, with their state."""
+    platform = service_of(request).platform
+    found = await anyio.to_thread.run_sync(lambda: platform.documents(collection, deleted=deleted))
+    return DocumentsAnswer(documents=[DocumentAnswer.of(entry) for entry in found])
+
+
+@router.get("/v1/documents/{document_id}", responses=errors(404))
+async def document(document_id: UUID, request: Request) -> StoredAnswer:
+    """Return a document with its pages and passages."""
+    platform = service_of(request).platform
+    found = await anyio.to_thread.run_sync(lambda: platform.document(str(document_id)))
+    return StoredAnswer.of_stored(found)
+
+
+@router.delete("/v1/documents/{document_id}", responses={**_JOB, **errors(404)})
+async def delete(document_id: UUID, request: Request, response: Response, wait: bool = False) -> JobAnswer:
+    """Remove a document from the inbox at once, and from the collection with its next generation."""
+    service = service_of(request)
+
+    def removed() -> Job:
+        entry = service.platform.remove(str(document_id))
+        left = _is_left(service, wait)
+        return service.ingestions.submit("delete", entry.collection, [entry.source], left=left)
+
+    return await _answered(service, await anyio.to_thread.run_sync(removed), response, wait=wait)
+
+
+@router.get("/v1/jobs/{job_id}", responses=errors(404))
+async def job(job_id: str, request: Request) -> JobAnswer:
+    """Say how a piece of ingestion goes."""
+    ingestions = service_of(request).ingestions
+    return answer_of(await anyio.to_thread.run_sync(lambda: ingestions.get(job_id)))
+
+
+def answer_of(job: Job) -> JobAnswer:
+    """Return the JSON form of a job."""
+    return JobAnswer(
+        job_id=job.job_id,
+        status=job.status,
+        kind=job.kind,
+        created_at=job.created_at,  # type: ignore[arg-type]
+        finished_at=job.finished_at,  # type: ignore[arg-type]
+        error=job.error,
+        documents=[IngestedAnswer.of(one) for one in job.documents],
+    )
+
+
+async def _answered(service: Service, job: Job, response: Response, *, wait: bool) -> JobAnswer:
+    if wait:
+        job = await service.ingestions.ended(job, WAIT_S)
+    if job.finished_at is None:
+        response.status_code = 202
+        response.headers["Location"] = f"/v1/jobs/{job.job_id}"
+    return answer_of(job)
+
+
+def _is_left(service: Service, wait: bool) -> bool:
+    return not wait and service.system.settings.uploads == "sensor"
+
+
+async def _form(request: Request) -> FormData:
+    """Read a form; its files are spooled under names that nobody chose."""
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise HTTPException(415, "send the files as multipart/form-data, as: curl -F files=@सूचना.pdf")
+    parser = MultiPartParser(request.headers, request.stream(), max_files=MAX_FILES, max_fields=MAX_FIELDS)
+    try:
+        return await parser.parse()
+    except TooLarge:
+        raise
+    except (MultiPartException, KeyError) as error:
+        message = error.message if isinstance(error, MultiPartException) else "it has no boundary"
+        raise HTTPException(400, f"the form cannot be read: {message}") from error
+
+
+def _files(form: FormData) -> list[tuple[str, BinaryIO]]:
+    parts = [(field, part) for field, part in form.multi_items() if isinstance(part, UploadFile)]
+    for field, _ in parts:
+        if field not in _FILE_FIELDS:
+            raise HTTPException(422, f"files belong into the field 'files', not {field!r}")
+    found = [(safe_name(part.filename or ""), part.file) for _, part in parts]
+    if not found:
+        raise HTTPException(422, "no file was sent; put at least one into the field 'files'")
+    return found
+
+
+def _fields(form: FormData, names: Mapping[str, str], *, wait: bool) -> UploadFields:
+    given: dict[str, list[object]] = defaultdict(list)
+    for name, value in form.multi_items():
+        if not isinstance(value, UploadFile):
+            given[names.get(name, name)].append(value)
+    plain = {name: values if len(values) > 1 else values[0] for name, values in given.items()}
+    try:
+        return UploadFields.model_validate({"wait": wait, **plain})
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
+        raise RequestValidationError(faults) from error
+
+
+def _received(service: Service, files: list[tuple[str, BinaryIO]], fields: UploadFields) -> Job:
+    changes = said(fields.metadata, kinds=fields.kinds, language=fields.language)
+    collection = fields.collection or service.system.settings.collection_name
+    sources = receive(service.system, collection, files, changes=changes)
+    return service.ingestions.submit(
+        "ingest",
+        collection,
+        sources,
+        force=fields.force,
+        password=fields.password,
+        left=_is_left(service, fields.wait) and not (fields.force or fields.password),
+    )

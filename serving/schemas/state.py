@@ -1,0 +1,150 @@
+"""What there is and how it does: collections, models, health, errors."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, Field
+
+from rag_platform.listing import CollectionState, Models, ModelState
+from rag_platform.protocols import Manifest
+
+__all__ = [
+    "CollectionAnswer",
+    "CollectionsAnswer",
+    "ErrorAnswer",
+    "GenerationAnswer",
+    "GeneratorAnswer",
+    "HealthAnswer",
+    "ModelAnswer",
+    "ModelsAnswer",
+    "NotReadyAnswer",
+    "ReadyAnswer",
+]
+
+
+class GenerationAnswer(BaseModel):
+    """The published generation of one embedding model."""
+
+    embedding_model: str
+    generation: int
+    points: int
+    documents: int
+    dim: int
+    alias: str
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Self:
+        """Return the JSON form of a generation."""
+        return cls(
+            embedding_model=manifest.model,
+            generation=manifest.generation,
+            points=manifest.points,
+            documents=len(manifest.documents),
+            dim=manifest.dim,
+            alias=manifest.alias,
+        )
+
+
+class CollectionAnswer(BaseModel):
+    """A named corpus and what of it is published."""
+
+    name: str
+    documents: int
+    generations: list[GenerationAnswer]
+
+    @classmethod
+    def of(cls, state: CollectionState) -> Self:
+        """Return the JSON form of a collection."""
+        generations = [GenerationAnswer.of(one) for one in state.generations]
+        return cls(name=state.name, documents=state.n_documents, generations=generations)
+
+
+class CollectionsAnswer(BaseModel):
+    """Every collection, published or not."""
+
+    collections: list[CollectionAnswer]
+
+
+class ModelAnswer(BaseModel):
+    """A model of a catalogue."""
+
+    name: str
+    dim: int | None
+    max_tokens: int | None
+    licence: str
+    active: bool = Field(description="the service uses it where a request names none")
+    loadable: bool
+    remedy: str | None = Field(description="what it needs before it can be loaded here")
+
+    @classmethod
+    def of(cls, state: ModelState) -> Self:
+        """Return the JSON form of a model."""
+        return cls(
+            name=state.name,
+            dim=state.dim,
+            max_tokens=state.max_tokens,
+            licence=state.licence,
+            active=state.active,
+            loadable=state.remedy is None,
+            remedy=state.remedy,
+        )
+
+
+class GeneratorAnswer(BaseModel):
+    """Who may answer a question."""
+
+    name: str
+    active: bool
+    remedy: str | None
+
+
+class ModelsAnswer(BaseModel):
+    """What embeds, reranks and answers."""
+
+    embedding: list[ModelAnswer]
+    rerankers: list[ModelAnswer]
+    generators: list[GeneratorAnswer] = Field(description="what a question may name as its model")
+
+    @classmethod
+    def of(cls, found: Models) -> Self:
+        """Return the JSON form of the catalogues."""
+        return cls(
+            embedding=[ModelAnswer.of(one) for one in found.embedding],
+            rerankers=[ModelAnswer.of(one) for one in found.rerankers],
+            generators=[
+                GeneratorAnswer(name=one.name, active=one.active, remedy=one.remedy)
+                for one in found.generators
+            ],
+        )
+
+
+class HealthAnswer(BaseModel):
+    """The process answers."""
+
+    status: Literal["ok"]
+    version: str
+
+
+class ReadyAnswer(BaseModel):
+    """Searches can be answered."""
+
+    status: Literal["ready"]
+    collection: str
+    embedding_model: str
+    generation: int
+    points: int
+
+
+class ErrorAnswer(BaseModel):
+    """Every error has this form; ``code`` is stable."""
+
+    detail: str
+    code: str
+    request_id: str
+
+
+class NotReadyAnswer(ErrorAnswer):
+    """What is missing before searches can be answered."""
+
+    missing: list[str]
