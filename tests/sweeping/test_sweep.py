@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sweeping_set import CASES, TEXTS, write_questions, write_set
 
-from rag_platform import pipeline
+from rag_platform import pipeline, sanity
 from rag_platform.embedding.hashing import HashingEncoder
 from rag_platform.errors import CallerError, InvalidDataset, InvalidSetting, UnknownName, UpstreamError
 from rag_platform.evaluation.judge.cases import JudgeCase, Scored
@@ -217,6 +217,27 @@ def test_cells_that_cannot_run_say_why_and_the_others_go_on(system: System, fold
         0,
         4 * len(run.measures),
     )
+
+
+def test_a_model_that_ranks_wrongly_is_refused_or_on_record(
+    make_system: MakeSystem, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bundled model against pairs whose right and wrong passages are swapped."""
+    swapped = tuple(replace(pair, right=pair.wrong[1], wrong=(pair.right,)) for pair in sanity.PAIRS)
+    monkeypatch.setattr(sanity, "PAIRS", swapped)
+    monkeypatch.setattr(sanity, "_RESULTS", {})
+    e5 = Cell("intfloat/multilingual-e5-small", "none")
+    cells = (e5, BASE)
+    run, report = swept(make_system(), request(folder, generator="none"), *cells)
+    assert report.states[BASE][0] == "complete"
+    status, reason = report.states[e5]
+    assert status == "gate_failed"
+    assert "RAG_SANITY_GATE=record" in reason
+    assert run.cells().set_index("embedding_model").loc[e5.embedding_model, "reason"] == reason
+    run, report = swept(make_system(RAG_SANITY_GATE="record"), request(folder, generator="none"), *cells)
+    assert set(report.states.values()) == {("complete", "")}
+    passed = run.cells().set_index("embedding_model")["gate_passed"].to_dict()
+    assert passed == {"hashing": True, e5.embedding_model: False}
 
 
 def test_where_no_model_runs_nothing_is_read(system: System, folder: Path, work: Counter[str]) -> None:
