@@ -21,7 +21,7 @@ from rag_platform.types import Answer, Passage
 
 __all__ = ["ExtractiveGenerator"]
 
-_VERSION = 1
+_VERSION = 2
 _SENTENCES = 2
 _SUPPORT = 0.34
 """Share of the question's weight that the best sentence must hold; below, the question is refused."""
@@ -40,14 +40,16 @@ _QUESTION_WORDS = (
     "के को कसले कसको कसलाई कहाँ कहिले कति किन कसरी कुन कस्तो कस्ता हो हुन् छ छन् हुन्छ गर्ने गर्नु गर्नुपर्छ पर्छ र वा को मा ले"
     " लाई का की बाट देखि सम्म लागि भने यो त्यो"
 )
-_STOP = regex.compile(r"[।॥.?!|]+$")
+_STOP = regex.compile(r"[।॥.!]+$")
+_QUESTION = regex.compile(r"""\?['")\]”’*_]*$""")
+_BELOW_HEADER = regex.compile(r"[^\S\n]*\n[^\S\n]*\|[\s:|-]+\|")
 
 
 class ExtractiveGenerator:
     """Answers with sentences of the passages.
 
     A sentence weighs as much as the question's terms that it holds, each by how rare it is among the
-    passages; terms of the sentence before it and of the path above count half.
+    passages; terms of the sentence before it and of what stands above count half.
 
     Args:
         n_sentences: Sentences of an answer at most.
@@ -93,9 +95,9 @@ def _ranked(question: str, asked: Mapping[str, float], passages: Sequence[Passag
     wants_number = bool(_ASKS_NUMBER.search(question))
     found = []
     for number, passage in enumerate(passages, start=1):
-        before = frozenset(terms(passage.path))
-        for position, text in enumerate(_sentences(passage.text)):
-            own = frozenset(terms(text))
+        last: frozenset[str] = frozenset()
+        for position, (text, above) in enumerate(_sentences(passage.text)):
+            own, before = frozenset(terms(text)), last | frozenset(terms(f"{passage.path} {above}"))
             held = sum(
                 weight * rarity[term] * (1.0 if term in own else 0.5 if term in before else 0.0)
                 for term, weight in asked.items()
@@ -104,7 +106,7 @@ def _ranked(question: str, asked: Mapping[str, float], passages: Sequence[Passag
             gain = _FACT if wants_number and any(map(str.isnumeric, text)) else 0.0
             score = share * (1 + gain - min(_RANK * (number - 1), 0.5))
             found.append(_Sentence(text, number, position, share, score))
-            before = own | frozenset(terms(passage.path))
+            last = own
     return found
 
 
@@ -123,18 +125,50 @@ def _question_words() -> frozenset[str]:
 
 def _rarity(asked: Mapping[str, float], passages: Sequence[Passage]) -> dict[str, float]:
     """Return ``log(1 + (n + 1) / (df + 0.5))`` over the sentences of the passages."""
-    held = [frozenset(terms(text)) for passage in passages for text in _sentences(passage.text)]
+    held = [frozenset(terms(text)) for passage in passages for text, _ in _sentences(passage.text)]
     counts = {term: sum(term in one for one in held) for term in asked}
     return {term: math.log(1 + (len(held) + 1) / (n + 0.5)) for term, n in counts.items()}
 
 
 @lru_cache(maxsize=2_000)
-def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(" ".join(text[span.start : span.end].split()) for span in sentences(text))
+def _sentences(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the sentences of a passage that can answer, each with the heading or question above it.
+
+    A heading and a question answer nothing; a row of a table is said with the names of its columns.
+    """
+    found: list[tuple[str, str]] = []
+    above, columns = "", []
+    for span in sentences(text):
+        sentence = " ".join(text[span.start : span.end].split())
+        is_row = sentence.startswith("|") and sentence.endswith("|")
+        if is_row and _BELOW_HEADER.match(text, span.end):
+            columns = _cells(sentence)
+        elif is_row:
+            found.append((_row(_cells(sentence), columns), f"{above} {' '.join(columns)}"))
+        elif sentence.startswith("#") or _QUESTION.search(sentence):
+            above, columns = sentence, []
+        else:
+            columns = []
+            found.append((sentence, above))
+    return tuple(found)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def _row(cells: Sequence[str], columns: Sequence[str]) -> str:
+    """Return a row as words.
+
+    >>> _row(["शिक्षा", "", "१,०५०"], ["क्षेत्र", "चालु", "जम्मा"])
+    'क्षेत्र: शिक्षा; जम्मा: १,०५०'
+    """
+    names = columns if len(columns) == len(cells) else [""] * len(cells)
+    return "; ".join(f"{n}: {cell}" if n else cell for n, cell in zip(names, cells, strict=True) if cell)
 
 
 def _marked(found: _Sentence) -> str:
     """Return a sentence with its citation before the full stop."""
     stop = _STOP.search(found.text)
-    end = stop.start() if stop and "|" not in stop[0] else len(found.text)
+    end = stop.start() if stop else len(found.text)
     return f"{found.text[:end].rstrip()} [{found.passage}]{found.text[end:] or '।'}"

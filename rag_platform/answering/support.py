@@ -27,6 +27,7 @@ __all__ = ["Claim", "ClaimSupport", "cited", "claims_of", "support", "without_ma
 _MARK = regex.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
 _LATE_MARKS = regex.compile(r"(?P<stop>[।॥.?!]+)(?P<marks>(?:\s*\[[\d०-९\s,;–-]+\])+)")
 _CLAUSE = regex.compile(r"(?:[,;:—]|\s(?:र|तर|but|and|while|whereas|जबकि)(?=\s))\s*(?!\d{2,3}(?:,|\b))")
+_ABOVE = regex.compile(r"(?m)^[^\S\n]*(?:#{1,6} .*|\|.*\|(?=[^\S\n]*\n[^\S\n]*\|[\s:|-]+\|))$")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}\u200c\u200d'’]+")
 _OBLIGED = regex.compile(r"नु(?:होला|होस्|स्|पर्\p{M}*\p{L}*.*)$")
 """``तिर्नुहोस्``, ``तिर्नुपर्छ``: the verb is what comes before."""
@@ -208,11 +209,13 @@ def _parts(passage: str) -> tuple[tuple[int, _Reading], ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=2_000)
 def _title(passage: str) -> frozenset[str]:
-    """Return the terms of a heading or of a table's header above a passage: they count in all of it."""
+    """Return the terms of the headings and of the headers of tables: they count in all of a passage."""
     first = next(iter(sentences(passage)), None)
     line = passage[first.start : first.end] if first else ""
-    return frozenset() if line[-1:] in "।॥.?!" else _read(line).terms
+    lines = [match[0] for match in _ABOVE.finditer(passage)]
+    return frozenset().union(*(_read(one).terms for one in (*lines, "" if line[-1:] in "।॥.?!" else line)))
 
 
 def _runs(

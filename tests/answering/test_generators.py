@@ -10,6 +10,7 @@ from rag_platform.answering.generator import load_generator
 from rag_platform.answering.prompts import REFUSALS, is_refusal, messages
 from rag_platform.answering.support import claims_of, support
 from rag_platform.errors import UnknownName, UpstreamError
+from rag_platform.evaluation.answer_measures import faithfulness
 from rag_platform.types import Passage
 
 KEY = "secret-9d21b"
@@ -51,6 +52,19 @@ def test_it_refuses_what_nothing_supports(question: str, language: Any) -> None:
     assert (answer.text, answer.refused, answer.citations) == (REFUSALS[language], True, ())
     assert is_refusal(answer.text)
     assert ExtractiveGenerator().answer(question, []).refused
+
+
+def test_a_row_is_said_with_its_columns_and_headings_and_questions_answer_nothing() -> None:
+    passage = Passage(
+        "## बजेटको बाँडफाँट\n\n| क्षेत्र | चालु | जम्मा |\n| --- | --- | --- |\n| शिक्षा | ९०० | १,०५० |\n"
+        "| स्वास्थ्य | ८५० | ९५० |\n\n## पासवर्ड बिर्सिएँ, के गर्ने?\n\nनयाँ पासवर्ड वडाबाट लिनुहोस्।\n"
+    )
+    extractive = ExtractiveGenerator(n_sentences=1)
+    row = extractive.answer("स्वास्थ्य क्षेत्रको जम्मा बजेट कति हो?", [passage]).text
+    assert row == "क्षेत्र: स्वास्थ्य; चालु: ८५०; जम्मा: ९५० [1]।"
+    assert faithfulness(row, [passage.text]) == 1.0
+    assert faithfulness("क्षेत्र: स्वास्थ्य; चालु: ९००; जम्मा: ९५० [1]।", [passage.text]) == 0.0
+    assert extractive.answer("पासवर्ड बिर्सिएँ, के गर्ने?", [passage]).text == "नयाँ पासवर्ड वडाबाट लिनुहोस् [1]।"
 
 
 def test_what_it_says_is_supported_by_what_it_cites() -> None:
