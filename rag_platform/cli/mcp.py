@@ -58,6 +58,9 @@ def mcp(
 
         run_stdio(open_system(settings), warm=not no_init)
         return
+    from serving.binding import check_binding
+
+    check_binding(settings.host, open_to_all=settings.open_to_all)
     with listening(settings.host, settings.mcp_port) as taken:
         from serving.mcp import PATH, http_app
 

@@ -23,8 +23,10 @@ def serve(
 ) -> None:
     """Serve the published collections over HTTP."""
     from serving.app import create_app
+    from serving.binding import check_binding
 
     settings = open_settings(env_file, verbose, RAG_HOST=host, RAG_PORT=port)
+    check_binding(settings.host, open_to_all=settings.open_to_all)
     with listening(settings.host, settings.port) as taken:
         application = "serving.app:create_app" if reload else create_app(system=open_system(settings))
         if reload:
