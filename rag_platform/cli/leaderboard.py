@@ -100,6 +100,7 @@ def report(
         str | None, typer.Option("--against", metavar="RUN", help="An earlier run to compare with.")
     ] = None,
     measure: Main = None,
+    output: Output = Format.table,
     env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
@@ -112,14 +113,17 @@ def report(
     home = _home(env_file, verbose)
     found = _run(home, run)
     comparison = compare_runs(_run(home, against), found, measure=measure) if against else None
+    files: dict[Path, bytes] = {}
     if html is not None:
-        page = "".join(as_page(found, measure=measure, comparison=comparison))
-        _write(html, page.encode())
+        files[html] = "".join(as_page(found, measure=measure, comparison=comparison)).encode()
     if plots is not None:
         from rag_platform.evaluation.report.plots import plots as draw
 
-        for name, png in draw(found, measure=measure, comparison=comparison).items():
-            _write(plots / name, png)
+        drawn = draw(found, measure=measure, comparison=comparison)
+        files |= {plots / name: png for name, png in drawn.items()}
+    for path, content in files.items():
+        _write(path, content)
+    emit(output, {"run_id": found.run_id, "files": [str(path) for path in files]}, [])
 
 
 def compare(

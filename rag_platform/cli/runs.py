@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rag_platform.evaluation.results import Run
 
-__all__ = ["runs"]
+__all__ = ["runs", "write_tables"]
 
 runs = typer.Typer(name="runs", help="Sweeps that were made.", no_args_is_help=True)
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or its name.")]
@@ -62,18 +62,28 @@ def export(
     run: RunName,
     folder: Annotated[Path, typer.Option("--to", help="Folder for the files; made when it is not there.")],
     form: Annotated[Table, typer.Option("--as", help="How tables are written.")] = Table.csv,
+    output: Output = Format.table,
     env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Write run.json and the tables of scores, answers and cells of a sweep to a folder."""
+    found = _load(run, env_file, verbose)
+    names = write_tables(found, folder, form)
+    emit(output, {"run_id": found.run_id, "files": [str(folder / name) for name in names]}, [])
+
+
+def write_tables(run: Run, folder: Path, form: Table = Table.csv) -> list[str]:
+    """Write a run to a folder, say so, and return the names of the files."""
     from rag_platform.storage import atomic, write_json
 
-    found = _load(run, env_file, verbose)
-    write_json(folder / "run.json", found.about)
-    for name, frame in (("scores", found.scores()), ("answers", found.answers()), ("cells", found.cells())):
+    write_json(folder / "run.json", run.about)
+    tables = {"scores": run.scores(), "answers": run.answers(), "cells": run.cells()}
+    for name, frame in tables.items():
         with atomic(folder / f"{name}.{form}") as file:
             file.write(_WRITERS[form](frame))
-    say(f"written to {folder}: run.json, scores.{form}, answers.{form}, cells.{form}")
+    names = ["run.json", *(f"{name}.{form}" for name in tables)]
+    say(f"written to {folder}: {', '.join(names)}")
+    return names
 
 
 def _csv(frame: pd.DataFrame) -> bytes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rag_platform.sweeping.request import SweepRequest
     from rag_platform.system import System
 
-__all__ = ["sweep"]
+__all__ = ["carry_out", "sweep"]
 
 _SHOWN = ("nDCG@10", "R@10", "hit@1")
 
@@ -110,14 +110,17 @@ def sweep(
         **(read_variants(find_config(variants)) if variants else {}),
         **parse_variants(variant or ()),
     }
-    _sweep(settings, SweepRequest(**wanted, variants=named), output, only_plan=plan)
+    carry_out(settings, SweepRequest(**wanted, variants=named), output, only_plan=plan)
 
 
 def _listed(names: Sequence[str] | None) -> str | None:
     return ",".join(names) if names else None
 
 
-def _sweep(settings: Settings, request: SweepRequest, output: Format, *, only_plan: bool) -> None:
+def carry_out(
+    settings: Settings, request: SweepRequest, output: Format, *, only_plan: bool = False
+) -> Run | None:
+    """Sweep, write the board, and return the run; only the plan, and None, where no more is wanted."""
     from rag_platform.evaluation.sweep import grid
     from rag_platform.sweeping.planning import plan_sweep
     from rag_platform.sweeping.wiring import Bench, check_request
@@ -131,7 +134,7 @@ def _sweep(settings: Settings, request: SweepRequest, output: Format, *, only_pl
     _tell_plan(found, run)
     if only_plan:
         emit(output, {"run_id": run.run_id, "plan": asdict(found)}, _plan_rows(found))
-        return
+        return None
     run, done, stopped = _run(system, request)
     for line in _left_out(run, stopped):
         say(line)
@@ -139,6 +142,7 @@ def _sweep(settings: Settings, request: SweepRequest, output: Format, *, only_pl
     emit(output, {**value, "work": dict(done), "stopped": stopped}, rows)
     if not any(row["status"] in ("complete", "partial") for row in rows):
         raise typer.Exit(1)
+    return run
 
 
 def _run(system: System, request: SweepRequest) -> tuple[Run, Mapping[str, int], str]:
