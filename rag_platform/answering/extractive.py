@@ -40,7 +40,7 @@ _QUESTION_WORDS = (
     "के को कसले कसको कसलाई कहाँ कहिले कति किन कसरी कुन कस्तो कस्ता हो हुन् छ छन् हुन्छ गर्ने गर्नु गर्नुपर्छ पर्छ र वा को मा ले"
     " लाई का की बाट देखि सम्म लागि भने यो त्यो"
 )
-_STOP = regex.compile(r"[।॥.!]+$")
+_STOP = regex.compile(r"[।॥.!]+[\"'”’»)]*$")
 _QUESTION = regex.compile(r"""\?['")\]”’*_]*$""")
 _BELOW_HEADER = regex.compile(r"[^\S\n]*\n[^\S\n]*\|[\s:|-]+\|")
 
@@ -164,7 +164,9 @@ def _row(cells: Sequence[str], columns: Sequence[str]) -> str:
     'क्षेत्र: शिक्षा; जम्मा: १,०५०'
     """
     names = columns if len(columns) == len(cells) else [""] * len(cells)
-    return "; ".join(f"{n}: {cell}" if n else cell for n, cell in zip(names, cells, strict=True) if cell)
+    return "; ".join(
+        f"{n.rstrip('?:। ')}: {cell}" if n else cell for n, cell in zip(names, cells, strict=True) if cell
+    )
 
 
 def _marked(found: _Sentence) -> str:

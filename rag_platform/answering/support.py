@@ -25,7 +25,7 @@ from rag_platform.text.segment import sentences
 __all__ = ["Claim", "ClaimSupport", "cited", "claims_of", "support", "without_marks"]
 
 _MARK = regex.compile(r"\[\s*(\d+(?:\s*[,;–-]\s*\d+)*)\s*\]")
-_LATE_MARKS = regex.compile(r"(?P<stop>[।॥.?!]+)(?P<marks>(?:\s*\[[\d०-९\s,;–-]+\])+)")
+_LATE_MARKS = regex.compile(r"(?P<stop>[।॥.?!]+[\"'”’»)]*)(?P<marks>(?:\s*\[[\d०-९\s,;–-]+\])+)")
 _CLAUSE = regex.compile(r"(?:[,;:—]|\s(?:र|तर|but|and|while|whereas|जबकि)(?=\s))\s*(?!\d{2,3}(?:,|\b))")
 _ABOVE = regex.compile(r"(?m)^[^\S\n]*(?:#{1,6} .*|\|.*\|(?=[^\S\n]*\n[^\S\n]*\|[\s:|-]+\|))$")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}\u200c\u200d'’]+")
@@ -185,8 +185,9 @@ def _missing(claim: _Reading, passage: str) -> str:
     unstated = [fact for fact in claim.facts if not any(fact.agrees(other) for other in whole.facts)]
     if unstated:
         return f"the number {_shown(unstated[0])} is not in the passages"
-    runs = _runs(claim, _parts(passage), _title(passage))
-    reasons = [_contradiction(claim, [part for _, part in run]) for run in runs]
+    title = _title(passage)
+    runs = _runs(claim, _parts(passage), title)
+    reasons = [_contradiction(claim, [part for _, part in run], title) for run in runs]
     if not reasons:
         return "its words stand too far apart"
     return "" if "" in reasons else min(reasons, key=_distance)
@@ -210,16 +211,18 @@ def _parts(passage: str) -> tuple[tuple[int, _Reading], ...]:
 
 
 @lru_cache(maxsize=2_000)
-def _title(passage: str) -> frozenset[str]:
-    """Return the terms of the headings and of the headers of tables: they count in all of a passage."""
+def _title(passage: str) -> _Reading:
+    """Return what the headings and the headers of tables say: it counts in all of a passage."""
     first = next(iter(sentences(passage)), None)
     line = passage[first.start : first.end] if first else ""
     lines = [match[0] for match in _ABOVE.finditer(passage)]
-    return frozenset().union(*(_read(one).terms for one in (*lines, "" if line[-1:] in "।॥.?!" else line)))
+    read = [_read(one) for one in (*lines, "" if line[-1:] in "।॥.?!" else line)]
+    terms = frozenset().union(*(one.terms for one in read))
+    return _Reading(terms, tuple(fact for one in read for fact in one.facts), ())
 
 
 def _runs(
-    claim: _Reading, parts: Sequence[tuple[int, _Reading]], title: frozenset[str]
+    claim: _Reading, parts: Sequence[tuple[int, _Reading]], title: _Reading
 ) -> Iterator[Sequence[tuple[int, _Reading]]]:
     """Yield the shortest runs of clauses that hold all terms of a claim, a title's aside."""
     for first, (sentence, _) in enumerate(parts):
@@ -233,20 +236,22 @@ def _runs(
             last += 1
 
 
-def _covers(claim: _Reading, run: Sequence[tuple[int, _Reading]], title: frozenset[str]) -> bool:
+def _covers(claim: _Reading, run: Sequence[tuple[int, _Reading]], title: _Reading) -> bool:
     held = frozenset().union(*(part.terms for _, part in run))
-    facts = [fact for _, part in run for fact in part.facts]
+    facts = [*title.facts, *(fact for _, part in run for fact in part.facts)]
     stated = all(any(fact.agrees(other) for other in facts) for fact in claim.facts)
-    return stated and all(_has(held, term) or _has(title, term) for term in claim.terms)
+    return stated and all(_has(held, term) or _has(title.terms, term) for term in claim.terms)
 
 
-def _contradiction(claim: _Reading, run: Sequence[_Reading]) -> str:
+def _contradiction(claim: _Reading, run: Sequence[_Reading], title: _Reading) -> str:
     """Return what a run of clauses that holds a claim's terms says otherwise, an empty string for nothing."""
     if not _same_denials(claim.denials, [denial for part in run for denial in part.denials]):
         return "denied in one and not in the other"
     if _is_mixed(claim, run):
         return "its words stand too far apart, in different statements"
     for fact in claim.facts:
+        if any(fact.agrees(other) for other in title.facts):
+            continue
         if not any(_stands_with(fact, claim, part) for part in run):
             return f"the number {_shown(fact)} stands with other words"
     return ""

@@ -37,7 +37,7 @@ __all__ = [
     "unsupported",
 ]
 
-VERSION = "answer-measures-1"
+VERSION = "answer-measures-2"
 """Version of all formulas and rules here; part of the fingerprint of a score."""
 
 Unit = Literal["word", "grapheme"]

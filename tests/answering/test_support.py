@@ -130,6 +130,9 @@ def test_an_invented_name_or_fact_is_not(passage: str, claim: str) -> None:
 def test_the_header_of_a_table_counts_in_its_rows_and_another_row_does_not() -> None:
     table = "| कक्षा | गणितको परीक्षा |\n| --- | --- |\n| ९ | पुस ९ गते |\n| ८ | पुस ६ गते |\n"
     assert is_supported(table, "कक्षा ९ को गणितको परीक्षा पुस ९ गते हुन्छ।")
+    two = "| मिति | कक्षा ६ देखि ८ | कक्षा ९ र १० |\n| --- | --- | --- |\n| पुस ९ | विज्ञान | गणित |\n"
+    assert is_supported(two, "मिति: पुस ९; कक्षा ६ देखि ८: विज्ञान; कक्षा ९ र १०: गणित।")
+    assert not is_supported(two, "मिति: पुस १०; कक्षा ६ देखि ८: विज्ञान; कक्षा ९ र १०: गणित।")
     assert not is_supported(table, "कक्षा ९ को नेपालीको परीक्षा पुस ९ गते हुन्छ।")
 
 
@@ -163,6 +166,8 @@ def test_marks_are_read_in_both_digit_systems_and_belong_to_their_sentence() -> 
     assert [claim.citations for claim in claims_of(answer)] == [(1,), (2, 3), ()]
     assert without_marks("Pay it [1]. Now [2].") == "Pay it. Now."
     assert claims_of("हो। [1]") == []
+    (quoted,) = claims_of("उनले भनिन्, “पुल बन्यो।” [2]")
+    assert quoted.citations == (2,)
 
 
 @pytest.mark.parametrize(
