@@ -41,6 +41,9 @@ def load_litellm() -> Any:  # noqa: ANN401
     keep_private()
     # its own types make pydantic warn at the first call
     warnings.filterwarnings("ignore", message=".*using the `ReadOnly` qualifier", category=UserWarning)
+    warnings.filterwarnings(
+        "ignore", message=".* attribute on the instance is deprecated", module="litellm|pydantic"
+    )
     try:
         import litellm
     except ImportError as error:

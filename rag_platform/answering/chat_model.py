@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from rag_platform.answering.chat import Message, Said, ToolCall
@@ -22,6 +22,10 @@ from rag_platform.types import Answer, Passage, Usage
 __all__ = ["ChatModel"]
 
 _LOG = logging.getLogger(__name__)
+_ANY_TOOL = {
+    "type": "function",
+    "function": {"name": "any", "parameters": {"type": "object", "properties": {}}},
+}
 _DEADLINES = 4
 """Time limits of one call that a whole answer may take."""
 
@@ -62,8 +66,12 @@ class ChatModel:
     @cached_property
     def dropped(self) -> tuple[str, ...]:
         """Parameters that the provider does not know: they are left out, and said so."""
-        known = load_litellm().get_supported_openai_params(model=self.name)
-        return () if known is None else tuple(name for name in (*self._options, "tools") if name not in known)
+        provider, _, model = self.name.partition("/")
+        translated = partial(
+            load_litellm().get_optional_params, model=model, custom_llm_provider=provider, drop_params=True
+        )
+        bare, asked = translated(), {**self._options, "tools": [_ANY_TOOL]}
+        return tuple(name for name, value in asked.items() if translated(**{name: value}) == bare)
 
     @property
     def has_tools(self) -> bool:
