@@ -21,7 +21,7 @@ from rag_platform.types import Answer, Passage
 
 __all__ = ["ExtractiveGenerator"]
 
-_VERSION = 2
+_VERSION = 3
 _SENTENCES = 2
 _SUPPORT = 0.34
 """Share of the question's weight that the best sentence must hold; below, the question is refused."""
