@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -12,8 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
-from fastapi import FastAPI
+from http_service import served, wait, wire
 from support import TEXTS, drop, ingest
 
 from rag_platform.embedding.calibration import CalibratedEncoder
@@ -27,39 +24,8 @@ from rag_platform.errors import (
     UpstreamError,
 )
 from rag_platform.settings import Settings
-from rag_platform.system import System
 from serving.app import create_app
 from serving.errors import status_of
-
-
-def wire(home: Path, **overrides: object) -> System:
-    given = {"RAG_HOME": home, "EMBEDDING_MODEL": "hashing", "RAG_WORKERS": 1, **overrides}
-    return System.from_settings(Settings.load(None, **given))
-
-
-@contextlib.contextmanager
-def served(app: FastAPI) -> Iterator[httpx.Client]:
-    """Run ``app`` on a free port in a thread of this process."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
-            wait(lambda: server.started)
-            yield client
-        server.should_exit = True
-        thread.join(timeout=10)
-        assert not thread.is_alive()
-
-
-def wait(condition: object, limit_s: float = 10) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
