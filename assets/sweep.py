@@ -49,6 +49,8 @@ class SweepConfig(dg.Config):
     """A person's words."""
     metrics: list[str] = list(DEEPEVAL_METRICS)  # noqa: RUF012
     """What the judge is asked for."""
+    judge_repeats: int = 1
+    """Times that everything is judged."""
     budget: float | None = None
     """What language models may cost, in US dollars."""
     max_calls: int | None = None
@@ -183,6 +185,7 @@ def _run_metadata(run: Run, report: Report) -> Metadata:
     }
     if not run.judge:
         found["judge"] = "none: measures that need a judge were left out; set EVAL_PROVIDER and EVAL_MODEL"
+    found |= {f"judge deviation {name}": value for name, value in report.deviations.items()}
     if report.stopped:
         found["stopped"] = report.stopped
     return found

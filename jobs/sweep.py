@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import dagster as dg
 
@@ -37,6 +37,7 @@ class Swept:
     run: Run
     done: Mapping[str, int]
     stopped: str = ""
+    deviations: Mapping[str, float] = field(default_factory=dict)
 
 
 def sweep(
@@ -100,4 +101,4 @@ def sweep(
     (report,) = platform.reports
     done = Counter(prepared.steps.done)
     done.update(report.done)
-    return Swept(prepared.run, done, report.stopped)
+    return Swept(prepared.run, done, report.stopped, report.deviations)

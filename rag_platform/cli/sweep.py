@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings, op
 from rag_platform.cli.render import Format, Row, emit, say
 
 if TYPE_CHECKING:
+    from jobs.sweep import Swept
     from rag_platform.evaluation.results import Run
     from rag_platform.settings import Settings
     from rag_platform.sweeping.planning import SweepPlan
@@ -56,6 +57,9 @@ def sweep(
     metrics: Annotated[
         str | None, typer.Option("--metrics", help="Of the judge, comma-separated; DeepEval's five.")
     ] = None,
+    judge_repeats: Annotated[
+        int, typer.Option("--judge-repeats", min=1, max=20, help="Judge everything so often: how sure is it?")
+    ] = 1,
     plan: Annotated[bool, typer.Option("--plan", help="Say what would be done, and stop.")] = False,
     budget: Annotated[
         float | None, typer.Option("--budget", min=0, help="US dollars that language models may cost now.")
@@ -97,6 +101,7 @@ def sweep(
         "name": name,
         "note": note,
         "metrics": [one.strip() for one in metrics.split(",")] if metrics else None,
+        "judge_repeats": judge_repeats,
         "budget": budget,
         "max_calls": max_calls,
     }
@@ -135,26 +140,30 @@ def carry_out(
     if only_plan:
         emit(output, {"run_id": run.run_id, "plan": asdict(found)}, _plan_rows(found))
         return None
-    run, done, stopped = _run(system, request)
-    for line in _left_out(run, stopped):
+    swept = _run(system, request)
+    run = swept.run
+    for line in _left_out(run, swept.stopped):
         say(line)
+    if swept.deviations:
+        moves = ", ".join(f"{name} {value:.3f}" for name, value in swept.deviations.items())
+        say(f"judged {request.judge_repeats} times, a score moves by (standard deviation): {moves}")
     value, rows = _board(run)
-    emit(output, {**value, "work": dict(done), "stopped": stopped}, rows)
+    about = {"work": dict(swept.done), "stopped": swept.stopped, "judge_deviation": dict(swept.deviations)}
+    emit(output, {**value, **about}, rows)
     if not any(row["status"] in ("complete", "partial") for row in rows):
         raise typer.Exit(1)
     return run
 
 
-def _run(system: System, request: SweepRequest) -> tuple[Run, Mapping[str, int], str]:
+def _run(system: System, request: SweepRequest) -> Swept:
     from jobs.instance import instance_for
     from jobs.sweep import sweep as run_sweep
 
     settings = system.settings
     with step_progress() as tell, instance_for(settings) as instance:
-        swept = run_sweep(
+        return run_sweep(
             system, instance, request, settings.sweep_embedders, settings.sweep_rerankers, tell=tell
         )
-    return swept.run, swept.done, swept.stopped
 
 
 def _tell_plan(plan: SweepPlan, run: Run) -> None:

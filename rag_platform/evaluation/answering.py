@@ -7,13 +7,14 @@ repeating the sweep with a larger one goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
 from rag_platform.errors import RagError
 from rag_platform.evaluation.answer_measures import ANSWER_MEASURES, VERSION, answer_scores
+from rag_platform.evaluation.judge.agreement import repeat_deviation
 from rag_platform.evaluation.judge.cases import (
     RETRIEVAL_AVG,
     RETRIEVAL_METRICS,
@@ -47,8 +48,11 @@ class Judging(Protocol):
         """Model, prompts and options as one string."""
         ...
 
-    def score(self, case: JudgeCase, metric: str) -> Scored:
-        """Return what became of one metric; a reply that was had before is not asked for again."""
+    def score(self, case: JudgeCase, metric: str, *, repeat: int = 0) -> Scored:
+        """Return what became of one metric; a reply that was had before is not asked for again.
+
+        Another ``repeat`` asks the same once more.
+        """
         ...
 
 
@@ -100,7 +104,9 @@ class Answering:
         judge: What judges; None: nothing does.
         metrics: Of the judge.
         workers: Metrics of a question that are judged at once: so many calls a killed sweep may repeat.
+        repeats: Times that everything is judged; the first is the score, the others show how sure it is.
         done: Work that was not kept from before.
+        repeated: Of each metric, the values of all repeats case by case.
         stopped: Why no call is made any more.
     """
 
@@ -109,8 +115,15 @@ class Answering:
     judge: Judging | None = None
     metrics: Sequence[str] = ()
     workers: int = 1
+    repeats: int = 1
     done: Counter[str] = field(default_factory=Counter)
+    repeated: dict[str, list[list[float]]] = field(default_factory=dict)
     stopped: str = ""
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """How far each metric moves when the same is judged again: the judge's own standard deviation."""
+        return {name: repeat_deviation(values) for name, values in self.repeated.items()}
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -130,7 +143,8 @@ class Answering:
     def recipe(self) -> str:
         """What the scores of answers depend on, passages apart."""
         generator, judge = (one.recipe if one else "" for one in (self.generator, self.judge))
-        return fingerprint(generator, judge, VERSION, self.measures)
+        again = (self.repeats,) if self.repeats > 1 else ()
+        return fingerprint(generator, judge, VERSION, self.measures, *again)
 
     def of(self, found: Found, steps: Steps) -> Scores:
         """Answer a question from its passages and score the answer."""
@@ -179,6 +193,7 @@ class Answering:
         with ThreadPoolExecutor(self.workers) as pool:
             asked = pool.map(lambda name: self._asked(case, name, steps.memo), names)
             scores = dict(zip(names, asked, strict=True))
+        self._repeat(case, scores, steps.memo)
         if RETRIEVAL_AVG in self.judged:
             scores[RETRIEVAL_AVG] = retrieval_average(scores)
         made = fingerprint(self.judge.recipe, case)
@@ -186,17 +201,26 @@ class Answering:
         is_stopped = any(one.status == "skipped" and one.reason == self.stopped for one in scores.values())
         return rows, self.stopped if is_stopped else ""
 
-    def _asked(self, case: JudgeCase, metric: str, memo: Memo) -> Scored:
+    def _repeat(self, case: JudgeCase, scores: Mapping[str, Scored], memo: Memo) -> None:
+        """Have what was judged judged again, as often as is wanted."""
+        for metric, first in scores.items():
+            if first.status == "ok" and self.repeats > 1:
+                others = [self._asked(case, metric, memo, repeat) for repeat in range(1, self.repeats)]
+                values = [first.value, *(one.value for one in others)]
+                self.repeated.setdefault(metric, []).append(values)
+
+    def _asked(self, case: JudgeCase, metric: str, memo: Memo, repeat: int = 0) -> Scored:
         """Return one score: kept, or asked for; with the budget spent, nothing is asked."""
         assert self.judge is not None
-        key = fingerprint("judged", self.judge.recipe, case, metric)
+        again = (repeat,) if repeat else ()
+        key = fingerprint("judged", self.judge.recipe, case, metric, *again)
         kept = memo.get(key)
         if kept is not None:
             return Scored(**{**kept, "calls": 0, "details": tuple(kept["details"])})
         if self.budget.exhausted:
             self.stopped = self.budget.exhausted
             return Scored("skipped", float("nan"), self.stopped)
-        scored = self.judge.score(case, metric)
+        scored = self.judge.score(case, metric, repeat=repeat)
         if scored.status == "ok":
             memo.put(key, asdict(scored))
         if scored.calls:

@@ -67,11 +67,13 @@ class Report:
         states: Of every cell that was asked for: status and reason.
         done: Work that no earlier call had done, counted by its name.
         stopped: Why it stopped before its end; empty: it did not.
+        deviations: Of the judge from itself, by metric, where everything was judged several times.
     """
 
     states: dict[Cell, tuple[str, str]] = field(default_factory=dict)
     done: Mapping[str, int] = field(default_factory=dict)
     stopped: str = ""
+    deviations: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -157,7 +159,7 @@ class Sweep:
         if states:
             self.run.write_states(states)
         report.done = {**self.steps.done, **self.answering.done}
-        report.stopped = self.answering.stopped
+        report.stopped, report.deviations = self.answering.stopped, self.answering.deviations
         return report
 
     def due(self, cells: Sequence[Cell]) -> list[Cell]:

@@ -129,7 +129,7 @@ def _count(
     if judge is not None:
         k = bench.system.search_options.k
         asked = sum(k if name == _A_CONTEXT else CALLS_A_METRIC[name] for name in bench.request.metrics)
-        plan.judge_calls = n_questions * len(left) * asked
+        plan.judge_calls = n_questions * len(left) * asked * bench.request.judge_repeats
     generator = bench.request.generator
     plan.cost = _cost(
         {

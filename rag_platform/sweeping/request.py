@@ -32,6 +32,7 @@ class SweepRequest:
         budget: What language models may cost in this call, in US dollars; None: anything.
         max_calls: Their calls at most; None: any number.
         metrics: What the judge is asked for.
+        judge_repeats: Times that everything is judged.
         baseline: Whether cells without a variant are measured, too.
     """
 
@@ -44,6 +45,7 @@ class SweepRequest:
     budget: float | None = None
     max_calls: int | None = None
     metrics: Sequence[str] = DEEPEVAL_METRICS
+    judge_repeats: int = 1
     baseline: bool = True
 
     @property

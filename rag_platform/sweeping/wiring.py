@@ -105,6 +105,7 @@ class Bench:
             load_sweep_judge(self.system),
             request.metrics,
             settings.eval_concurrency,
+            request.judge_repeats,
         )
 
     def arm(self, name: str) -> Arm:

@@ -30,8 +30,8 @@ class NotingJudge:
     def __init__(self, notes: Path) -> None:
         self.notes = os.open(notes, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    def score(self, case: JudgeCase, metric: str) -> Scored:
-        key = fingerprint(case, metric)
+    def score(self, case: JudgeCase, metric: str, *, repeat: int = 0) -> Scored:
+        key = fingerprint(case, metric, repeat)
         os.write(self.notes, f"{key}\n".encode())
         time.sleep(0.01)
         return Scored("ok", int(key[:4], 16) / 0xFFFF, "marked", tokens=7, cost=0.001, calls=1)

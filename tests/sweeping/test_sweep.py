@@ -299,9 +299,10 @@ class Marker:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def score(self, case: JudgeCase, metric: str) -> Scored:
+    def score(self, case: JudgeCase, metric: str, *, repeat: int = 0) -> Scored:
         self.asked.append((case.question, metric))
-        return Scored("ok", len(case.question) / 100, "length", tokens=50, cost=0.1, seconds=0.5, calls=1)
+        value = (len(case.question) + 10 * repeat) / 100
+        return Scored("ok", value, "length", tokens=50, cost=0.1, seconds=0.5, calls=1)
 
 
 def judged(
@@ -361,6 +362,18 @@ def test_a_budget_stops_and_a_larger_one_goes_on(system: System, folder: Path) -
     assert run.is_complete
     assert len(set(marker.asked)) == len(marker.asked), "no judgement was asked for twice"
     assert len(teller.asked) == 4
+
+
+def test_a_judge_that_is_asked_again_shows_how_sure_it_is(system: System, folder: Path) -> None:
+    teller, marker = Teller(), Marker()
+    teller.is_busy = False
+    run, report = judged(system, folder, teller, marker)
+    first = values(run, "Faithfulness")
+    assert report.deviations == {}
+    _, report = judged(system, folder, teller, marker, judge_repeats=3)
+    assert report.deviations["Faithfulness"] == pytest.approx(0.1), "of x, x + 0.1 and x + 0.2"
+    assert report.done["judge calls"] == 4 * 5 * 2, "the first of the three is kept from before"
+    assert values(run, "Faithfulness") == first, "a score stays what the first said"
 
 
 # The plan
