@@ -234,12 +234,10 @@ class Run:
         states = _rows(self.folder / _CELLS, CELLS)["status"].to_pylist()
         return "complete" in states and "partial" not in states
 
-    def state(self, cell: Cell) -> dict[str, Any] | None:
-        """Return the row of one cell, or None before it was begun."""
-        for row in _rows(self.folder / _CELLS, CELLS).to_pylist():
-            if (row["embedding_model"], row["reranker"], row["variant"]) == _key(cell):
-                return dict(row)
-        return None
+    def states(self) -> dict[Cell, dict[str, Any]]:
+        """Return the row of every cell that was begun."""
+        rows = _rows(self.folder / _CELLS, CELLS).to_pylist()
+        return {Cell(row["embedding_model"], row["reranker"], row["variant"]): row for row in rows}
 
     def has_parts(self, cell: Cell) -> bool:
         """Say whether scores and answers of a cell are there."""

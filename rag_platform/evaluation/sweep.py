@@ -132,6 +132,7 @@ class Sweep:
     answering: Answering
     gate: str = "refuse"
     _blocked: dict[Cell, _Blocked] = field(default_factory=dict)
+    _recipes: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def over(self, cells: Sequence[Cell]) -> Report:
         """Bring these cells up to date; what is there is not done again.
@@ -166,7 +167,10 @@ class Sweep:
         """Return the cells that can run here and are not finished."""
         for cell in cells:
             self._check(cell)
-        return [cell for cell in cells if cell not in self._blocked and not self._finished(cell)]
+        states = self.run.states()
+        return [
+            cell for cell in cells if cell not in self._blocked and not self._finished(cell, states.get(cell))
+        ]
 
     def find(self, cells: Sequence[Cell]) -> None:
         """Do what encoders are needed for, and nothing else: what they find is kept."""
@@ -188,14 +192,22 @@ class Sweep:
             self.run.run_id,
             arm.corpus.fingerprint,
             options_recipe(arm.options),
-            recipe_of(arm.models.encoder(cell.embedding_model)),
-            self.models.reranker(cell.reranker).recipe,
+            self._recipe(("encoder", cell.embedding_model, cell.variant), arm.models),
+            self._recipe(("reranker", cell.reranker, ""), self.models),
             [str(measure) for measure in self.measures],
             self.answering.recipe,
         )
 
-    def _finished(self, cell: Cell) -> bool:
-        state = self.run.state(cell)
+    def _recipe(self, model: tuple[str, str, str], models: Models) -> str:
+        """Return a model's recipe; asked for once, since many cells are compared by it."""
+        if model not in self._recipes:
+            kind, name, _ = model
+            self._recipes[model] = (
+                recipe_of(models.encoder(name)) if kind == "encoder" else models.reranker(name).recipe
+            )
+        return self._recipes[model]
+
+    def _finished(self, cell: Cell, state: Mapping[str, object] | None) -> bool:
         if state is None or state["status"] != "complete" or not self.run.has_parts(cell):
             return False
         if state["fingerprint"] != self._fingerprint(cell):
