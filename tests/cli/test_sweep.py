@@ -98,12 +98,8 @@ def test_own_questions_and_what_is_wrong_in_a_command(home: Path) -> None:
     done = rag(home, *own, "--variant", "lexical:mode=lexical")
     assert "lexical" in done.stdout
     assert done.stdout.count("complete") == 2
-    for arguments, words in (
-        (("sweep", "set", "--variant", "lexical"), "lexical:mode=lexical"),
-        (("sweep", "set", "--embedders", "bge-m4"), "Did you mean 'BAAI/bge-m3'?"),
-    ):
-        failed = rag(home, *arguments, expect=1)
-        assert words in failed.stderr
-        assert failed.stderr.count("\n") == 1
+    failed = rag(home, "sweep", "set", "--embedders", "bge-m4", expect=1)
+    assert "Did you mean 'BAAI/bge-m3'?" in failed.stderr
+    assert failed.stderr.count("\n") == 1
     nothing = rag(home, "sweep", "set", "--embedders", "bge-m3", "--rerankers", "none", expect=1)
     assert "unavailable" in nothing.stdout
