@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rag_platform.evaluation.results import Run
 
-__all__ = ["runs", "write_tables"]
+__all__ = ["Table", "export", "list_runs", "runs", "show", "write_tables"]
 
 runs = typer.Typer(name="runs", help="Sweeps that were made.", no_args_is_help=True)
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, or its name.")]
