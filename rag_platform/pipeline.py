@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from rag_platform import tables
 from rag_platform.chunking.chunkers import chunk_document
-from rag_platform.embedding.embed import embed_chunks
+from rag_platform.embedding.embed import embed_chunks, points_recipe
 from rag_platform.entries import Entry
 from rag_platform.errors import ChunkTooLong, EncryptedFile, RagError, StorageError
 from rag_platform.metadata.described import described
@@ -33,7 +33,6 @@ from rag_platform.plan import (
     pages_work,
     parse_options,
     plan,
-    publish_recipe,
 )
 from rag_platform.protocols import Encoder, FloatArray, Manifest, PointBatch
 from rag_platform.stages import (
@@ -184,7 +183,7 @@ def publish(system: System, model: str, *, rebuild: bool = False) -> list[Publis
             collection,
             encoder.name,
             dim=encoder.dim,
-            recipe=publish_recipe(encoder),
+            recipe=points_recipe(encoder),
             documents=live,
             load=_Loader(system, collection, encoder),
             rebuild=rebuild,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag_platform.chunking.chunkers import chunk_recipe
+from rag_platform.embedding.embed import points_recipe
 from rag_platform.entries import Entry, StageRecord
 from rag_platform.metadata.described import RECIPE as FIELDS_RECIPE
 from rag_platform.parsing.reading import ParseOptions
@@ -27,7 +28,6 @@ __all__ = [
     "pages_work",
     "parse_options",
     "plan",
-    "publish_recipe",
 ]
 
 
@@ -107,11 +107,6 @@ def embeddings_work(entry: Entry, encoder: Encoder) -> str:
     return fingerprint("embeddings", chunks.fingerprint if chunks else "", encoder.recipe)
 
 
-def publish_recipe(encoder: Encoder) -> str:
-    """Return what of the encoder decides a whole generation."""
-    return fingerprint("points", encoder.recipe)
-
-
 def live_documents(system: System, collection: str, encoder: Encoder) -> dict[str, str]:
     """Return ``document_id`` -> fingerprint of the documents that a generation is to hold now.
 
@@ -120,7 +115,7 @@ def live_documents(system: System, collection: str, encoder: Encoder) -> dict[st
     """
     table = embedding_table(encoder.name)
     current = system.index.current(collection, encoder.name)
-    kept = current.documents if current and current.recipe == publish_recipe(encoder) else {}
+    kept = current.documents if current and current.recipe == points_recipe(encoder) else {}
     live = {}
     for entry in system.catalog.entries(collection):
         record = entry.stages.get(table)
@@ -169,4 +164,4 @@ def _stale_collection(system: System, collection: str, encoder: Encoder) -> bool
     current = system.index.current(collection, encoder.name)
     if current is None:
         return bool(live)
-    return dict(current.documents) != live or current.recipe != publish_recipe(encoder)
+    return dict(current.documents) != live or current.recipe != points_recipe(encoder)

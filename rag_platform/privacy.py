@@ -8,8 +8,9 @@ what the user has set on purpose stays.
 from __future__ import annotations
 
 import os
+from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["PRIVATE_DEFAULTS", "is_offline", "keep_private"]
+__all__ = ["PRIVATE_DEFAULTS", "is_offline", "keep_private", "shown_address"]
 
 PRIVATE_DEFAULTS: dict[str, str] = {
     "DAGSTER_DISABLE_TELEMETRY": "yes",
@@ -40,3 +41,13 @@ def is_offline() -> bool:
     return any(
         os.environ.get(name, "").lower() in _TRUE for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
     )
+
+
+def shown_address(url: str) -> str:
+    """Return an address without user, password and query, for messages and recipes.
+
+    >>> shown_address("http://rag:secret@localhost:8000/v1?key=secret")
+    'http://localhost:8000/v1'
+    """
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -16,7 +17,12 @@ from rag_platform.catalog import Catalog
 from rag_platform.chunking.chunkers import load_chunker
 from rag_platform.chunking.tokenizers import load_tokenizer
 from rag_platform.embedding.cache import EmbeddingCache
-from rag_platform.embedding.calibration import CalibratedEncoder, find_calibration, load_calibration
+from rag_platform.embedding.calibration import (
+    CalibratedEncoder,
+    Calibration,
+    find_calibration,
+    load_calibration,
+)
 from rag_platform.embedding.encoders import load_encoder, resolve
 from rag_platform.embedding.loaded import Loaded
 from rag_platform.errors import CallerError, StorageError, UnknownName
@@ -32,7 +38,7 @@ from rag_platform.sanity import GatedEncoder, GatedReranker
 from rag_platform.settings import Settings
 from rag_platform.storage import RawStore, TableStore
 
-__all__ = ["System", "search_options"]
+__all__ = ["System", "parse_options", "search_options"]
 
 
 class System:
@@ -50,6 +56,8 @@ class System:
         self._index = index
         self._encoders = Loaded[Encoder](settings.models_in_memory)
         self._rerankers = Loaded[Reranker](settings.models_in_memory)
+        self._calibrations: dict[str, tuple[tuple[Path, int], Calibration]] = {}
+        self._calibrations_lock = threading.Lock()
         if first_time:
             # Only now: an inbox that goes missing later is a fault, not an empty inbox.
             self._create(self.inbox.root)
@@ -141,15 +149,7 @@ class System:
     @property
     def parse_options(self) -> ParseOptions:
         """How files are read."""
-        settings = self.settings
-        return ParseOptions(
-            ocr=settings.ocr,
-            languages=settings.tesseract_languages,
-            ocr_timeout_s=settings.ocr_timeout_s,
-            kinds=settings.kinds,
-            workers=settings.workers,
-            passwords=settings.pdf_passwords,
-        )
+        return parse_options(self.settings)
 
     @property
     def parse_limits(self) -> Limits:
@@ -177,13 +177,22 @@ class System:
 
         The few used last stay loaded.
         """
+        bare = self.bare_encoder(name)
+        path = None if self.settings.calibration == "off" else find_calibration(bare.name, self.home)
+        return self._calibrated(bare, path) if path else bare
+
+    def bare_encoder(self, name: str) -> Encoder:
+        """Return the encoder of a name behind the sanity gate, its vectors as the model says them."""
         full = resolve(name).name
-        return self._encoders.get(full, lambda: self._calibrated(self._gated_encoder(full)))
+        return self._encoders.get(full, lambda: self._gated_encoder(full))
 
     def _gated_encoder(self, full: str) -> Encoder:
         settings = self.settings
-        base_url, key = settings.embedding_base_url, settings.embedding_api_key
-        if full.startswith("openai/") and not base_url:  # a key never goes to another server than its own
+        # A key and an address are those of one model, or of one's own server: no other provider gets them.
+        own = full.startswith("openai/") or full == resolve(settings.embedding_model).name
+        base_url = settings.embedding_base_url if own else ""
+        key = settings.embedding_api_key if own else ""
+        if full.startswith("openai/") and not base_url:
             base_url, key = settings.openai_base_url, key or settings.openai_api_key
         encoder = load_encoder(
             full,
@@ -196,11 +205,14 @@ class System:
         )
         return encoder if full == "hashing" else GatedEncoder(encoder, settings.sanity_gate)
 
-    def _calibrated(self, bare: Encoder) -> Encoder:
-        if self.settings.calibration == "off":
-            return bare
-        path = find_calibration(bare.name, self.home)
-        return CalibratedEncoder(bare, load_calibration(path, bare.dim)) if path else bare
+    def _calibrated(self, bare: Encoder, path: Path) -> Encoder:
+        """Return the encoder with its calibration as it stands now: a running service sees a new one."""
+        changed = path.stat().st_mtime_ns
+        with self._calibrations_lock:
+            known = self._calibrations.get(bare.name)
+            if known is None or known[0] != (path, changed):
+                known = self._calibrations[bare.name] = ((path, changed), load_calibration(path, bare.dim))
+        return CalibratedEncoder(bare, known[1])
 
     def with_password(self, password: str) -> Self:
         """Return this very system, but for a password that is tried first on locked PDFs."""
@@ -221,12 +233,15 @@ class System:
 
     def _gated_reranker(self, full: str) -> Reranker:
         settings = self.settings
+        own = (
+            full == resolve_reranker(settings.reranker_model or "none").name
+        )  # no other provider gets its key
         reranker = load_reranker(
             full,
             device=settings.device,
             batch_size=settings.batch_size,
-            api_key=settings.reranker_api_key,
-            base_url=settings.reranker_base_url,
+            api_key=settings.reranker_api_key if own else "",
+            base_url=settings.reranker_base_url if own else "",
         )
         return reranker if full == "none" else GatedReranker(reranker, settings.sanity_gate)
 
@@ -241,6 +256,18 @@ class System:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"cannot create {folder}: {error.strerror}; set RAG_HOME elsewhere") from error
+
+
+def parse_options(settings: Settings) -> ParseOptions:
+    """Return how these settings read files."""
+    return ParseOptions(
+        ocr=settings.ocr,
+        languages=settings.tesseract_languages,
+        ocr_timeout_s=settings.ocr_timeout_s,
+        kinds=settings.kinds,
+        workers=settings.workers,
+        passwords=settings.pdf_passwords,
+    )
 
 
 def search_options(settings: Settings) -> SearchOptions:

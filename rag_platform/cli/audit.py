@@ -110,18 +110,12 @@ def _files(settings: Settings, paths: Sequence[Path], html: Path | None, output:
 
 def _looked_at(settings: Settings, sources: Sequence[Source], n_pictures: int) -> Iterator[FileAudit]:
     from rag_platform.audit.files import audit_files
-    from rag_platform.parsing.parse import ParseOptions
     from rag_platform.parsing.pool import Limits
+    from rag_platform.system import parse_options
 
-    options = ParseOptions(
-        ocr=settings.ocr,
-        languages=settings.tesseract_languages,
-        kinds=settings.kinds,
-        workers=settings.workers,
-        passwords=settings.pdf_passwords,
-    )
     limits = Limits(settings.parse_timeout_s, settings.parse_memory_mb)
-    return audit_files(sources, options, limits=limits, workers=settings.workers, n_pictures=n_pictures)
+    options, workers = parse_options(settings), settings.workers
+    return audit_files(sources, options, limits=limits, workers=workers, n_pictures=n_pictures)
 
 
 def _write_html(

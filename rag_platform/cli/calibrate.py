@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_platform.cli.options import Embedding, EnvFile, Output, Verbose, open_settings
+from rag_platform.cli.options import Embedding, EnvFile, Output, Verbose, open_settings, open_system
 from rag_platform.cli.render import Format, emit, say
+from rag_platform.errors import DamagedFile
+
+if TYPE_CHECKING:
+    from rag_platform.protocols import Encoder
 
 __all__ = ["calibrate"]
 
@@ -37,22 +41,32 @@ def calibrate(
     encoding anything again.
     """
     from rag_platform.embedding import calibration
-    from rag_platform.embedding.catalogue import resolve
-    from rag_platform.embedding.encoders import load_encoder
+    from rag_platform.evaluation.records import read_text
 
     settings = open_settings(env_file, verbose, EMBEDDING_MODEL=embedding)
-    encoder = load_encoder(resolve(settings.embedding_model).name, device=settings.device)
-    home = settings.home.expanduser().absolute()
-    known = calibration.find_calibration(encoder.name, home)
+    system = open_system(settings)
+    encoder = system.bare_encoder(settings.embedding_model)
     if share is None:
-        share = calibration.load_calibration(known, encoder.dim).share if known else 0.0
+        share = _known_share(encoder, system.home)
     asked = calibration.own_questions()
     if questions is not None:
-        asked |= calibration.enough_of(questions.read_text(encoding="utf-8-sig").splitlines())
+        asked |= calibration.enough_of(read_text(questions).splitlines())
     made = calibration.measure(encoder, asked, calibration.own_passages(), share=share)
-    target = (folder or home / "calibrations") / calibration.file_name(encoder.name)
+    target = (folder or system.home / "calibrations") / calibration.file_name(encoder.name)
     calibration.save_calibration(made, target)
     counts = {f"questions_{style}": len(texts) for style, texts in asked.items()}
     row = {"model": encoder.name, "share": made.share, "match": made.match, **counts, "file": str(target)}
     emit(output, row, [row])
     say("search uses it from now on; stored vectors follow with the next `rag ingest`")
+
+
+def _known_share(encoder: Encoder, home: Path) -> float:
+    """Return the share of the means that is taken away now; of a file that is damaged, none."""
+    from rag_platform.embedding.calibration import find_calibration, load_calibration
+
+    path = find_calibration(encoder.name, home)
+    try:
+        return load_calibration(path, encoder.dim).share if path else 0.0
+    except DamagedFile as error:
+        say(f"made anew, without centring unless --share says so: {error}")
+        return 0.0

@@ -35,17 +35,12 @@ def parse(
     verbose: Verbose = False,
 ) -> None:
     """Show what extraction makes of one file; nothing is stored."""
-    from rag_platform.parsing.parse import ParseOptions, parse_file
+    from rag_platform.parsing.parse import parse_file
+    from rag_platform.system import parse_options
     from rag_platform.text.language import detect_language
 
     settings = with_password(open_settings(env_file, verbose), password)
-    options = ParseOptions(
-        ocr=settings.ocr,
-        languages=settings.tesseract_languages,
-        ocr_timeout_s=settings.ocr_timeout_s,
-        passwords=settings.pdf_passwords,
-    )
-    document = parse_file(file, collection=settings.collection_name, options=options)
+    document = parse_file(file, collection=settings.collection_name, options=parse_options(settings))
     if output is TextFormat.text:
         sys.stdout.write(document.text + "\n")
         origins = sorted({page.origin for page in document.pages})

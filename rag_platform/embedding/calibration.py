@@ -20,13 +20,12 @@ import numpy as np
 
 from rag_platform.errors import CallerError, DamagedFile
 from rag_platform.protocols import Encoder, FloatArray
-from rag_platform.storage import atomic
+from rag_platform.storage import atomic, storage_errors
 from rag_platform.text.language import detect_language, script_shares
 from rag_platform.types import Prompt
 
 __all__ = [
     "ENOUGH",
-    "SHARE",
     "SHIPPED",
     "CalibratedEncoder",
     "Calibration",
@@ -46,9 +45,6 @@ Style = Literal["ne", "en", "romanized"]
 """Questions are alike by script, and romanized Nepali is not English."""
 
 SHIPPED = Path(__file__).parent / "calibrations"
-
-SHARE = 0.75
-"""Of each mean that is taken away; half and all of it are worse (docs/retrieval.md)."""
 
 _MATCH_SPREADS = 9.5
 """What a passage with all the question's words is worth, in standard deviations of unrelated cosines."""
@@ -252,14 +248,15 @@ def load_calibration(path: Path, dim: int) -> Calibration:
 
 def save_calibration(calibration: Calibration, path: Path) -> None:
     """Write a calibration, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = {str(style): mean for style, mean in calibration.query_means.items()} | {
         "passage": calibration.passage_mean,
         "share": np.float32(calibration.share),
         "match": np.float32(calibration.match),
     }
-    with atomic(path) as file:
-        np.savez(file, **arrays)
+    with storage_errors("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic(path) as file:
+            np.savez(file, **arrays)
 
 
 def _unit(vectors: FloatArray) -> FloatArray:

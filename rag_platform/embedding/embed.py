@@ -14,9 +14,9 @@ from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.errors import ChunkTooLong
 from rag_platform.protocols import Encoder, FloatArray
-from rag_platform.types import Chunk, Prompt
+from rag_platform.types import Chunk, Prompt, fingerprint
 
-__all__ = ["BATCH_SIZE", "Embedded", "Progress", "embed_chunks", "embed_texts"]
+__all__ = ["BATCH_SIZE", "Embedded", "Progress", "embed_chunks", "embed_texts", "points_recipe"]
 
 BATCH_SIZE = 64
 """Texts that are encoded and stored together: what a killed process loses at most."""
@@ -38,6 +38,11 @@ class Embedded:
     vectors: FloatArray
     n_cached: int
     n_encoded: int
+
+
+def points_recipe(encoder: Encoder) -> str:
+    """Return what of an encoder decides a whole generation: equal recipes make comparable vectors."""
+    return fingerprint("points", encoder.recipe)
 
 
 def embed_texts(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from rag_platform.bundled import engine, safe
 from rag_platform.embedding.catalogue import EncoderSpec
 from rag_platform.embedding.limits import require_fit, require_readable, unit_rows
 from rag_platform.errors import MissingDependency, UpstreamError
+from rag_platform.privacy import shown_address
 from rag_platform.protocols import FloatArray
 from rag_platform.remote import INSTALL_REMOTE, TIMEOUT_S, Service, load_litellm
 from rag_platform.types import Prompt
@@ -81,10 +81,7 @@ class EndpointEncoder:
     @property
     def recipe(self) -> str:
         """Model, address without what stands before the host, both prompts, and the size asked for."""
-        parts = urlsplit(self._base_url)
-        address = (
-            f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if self._base_url else "own"
-        )
+        address = shown_address(self._base_url) or "own"
         sides = f"query {self.spec.query}|passage {self.spec.passage}"
         return f"{self.name}@{address}|{sides}|dim {self._asked_dim or 'own'}"
 

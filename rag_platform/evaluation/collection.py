@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rag_platform import tables
 from rag_platform.chunking.chunkers import chunk_document
 from rag_platform.embedding.cache import EmbeddingCache
-from rag_platform.embedding.embed import embed_chunks
+from rag_platform.embedding.embed import embed_chunks, points_recipe
 from rag_platform.errors import InvalidDataset, RagError
 from rag_platform.evaluation.datasets import Dataset, Member
 from rag_platform.parsing.parse import ParseOptions
@@ -90,7 +90,7 @@ def publish_set(
             collection_name(dataset, part),
             encoder.name,
             dim=encoder.dim,
-            recipe=fingerprint("points", encoder.recipe),
+            recipe=points_recipe(encoder),
             documents={key: fingerprint(*(c.chunk_id for c in some)) for key, some in chunks.items()},
             load=_Loader(all_chunks, vectors),
         )

@@ -28,7 +28,6 @@ __all__ = [
     "ideal",
     "inverse_document_frequency",
     "query_terms",
-    "query_weights",
     "term_index",
     "weights_of",
 ]
@@ -67,11 +66,6 @@ def document_weights(text: str) -> TermWeights:
 def query_terms(text: str) -> dict[str, float]:
     """Return how much each term of a query counts."""
     return analyze.weighted_terms(text)
-
-
-def query_weights(text: str) -> TermWeights:
-    """Return a query as the vector that is searched."""
-    return weights_of(query_terms(text))
 
 
 def weights_of(terms: Mapping[str, float]) -> TermWeights:

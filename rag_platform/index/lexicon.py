@@ -37,7 +37,7 @@ __all__ = ["RECIPE", "StoredLexicon", "Tally", "following"]
 
 logger = logging.getLogger(__name__)
 
-RECIPE = f"lexicon-1 {romanize.RECIPE}"
+RECIPE = f"lexicon-2 {romanize.RECIPE}"
 """Version of the files, and of how words are found and filed."""
 
 _REMEDY = "publish again (rag ingest --force PATH builds the collection anew)"
@@ -60,7 +60,8 @@ class Tally:
         """Count a chunk; its weights where they are at hand save finding its terms again."""
         self.n_chunks += 1
         self.terms.update((weights or document_weights(chunk.indexed_text)).indices)
-        self.words.update(romanize.vocabulary_forms(chunk.indexed_text))
+        forms = romanize.vocabulary_forms(chunk.indexed_text)
+        self.words.update(form for form in forms if romanize.word_keys(form))  # ॐ sounds like nothing typed
 
 
 def following(

@@ -43,6 +43,7 @@ from rag_platform.index.server import (
     stored_metadata,
     stored_size,
 )
+from rag_platform.privacy import shown_address
 from rag_platform.protocols import Manifest, PointLoader
 from rag_platform.storage import storage_errors, write_json
 
@@ -68,8 +69,10 @@ def connect(url: str, api_key: str = "", *, timeout_s: int = 30) -> QdrantClient
 
     try:
         return QdrantClient(url=url, api_key=api_key or None, timeout=timeout_s, check_compatibility=False)
-    except ValueError as error:
-        raise UpstreamError(f"QDRANT_URL {url!r} is not the URL of a server: {error}") from None
+    except ValueError:
+        raise UpstreamError(
+            f"QDRANT_URL {shown_address(url)!r} is not the URL of a server, as http://localhost:6333 is"
+        ) from None
 
 
 class QdrantIndex:

@@ -39,6 +39,8 @@ OWN_PREFIX = "x_"
 """Fields of one's own begin with it, so that a misspelt name of ours is an error and not a new field."""
 _OWN_NAME = re.compile(r"x_[a-z0-9_]{1,60}")
 _YEARS = range(1900, 2200)
+_LARGEST = 2**53
+"""Whole numbers beyond are rounded by the engines, which compare them as floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,8 @@ def _value(name: str, kind: FieldType, written: object) -> Value:
     if isinstance(written, bool) or not isinstance(written, str | int | date):
         raise CallerError(f"{name!r} is {written!r}; use text, a whole number, or a list of them")
     if kind == "own" and isinstance(written, int):
+        if abs(written) > _LARGEST:
+            raise CallerError(f"{name!r} is {written}, more than engines compare exactly; write it in quotes")
         return written
     text = str(written)[:10] if isinstance(written, date) else str(written)
     value = _READERS[kind](text)

@@ -162,6 +162,7 @@ def update_note(path: Path, changes: Sequence[str]) -> None:
     if path.is_file():
         with storage_errors("read", path):
             said = _loaded(path.read_bytes(), path.name)
+        _given(said, path.name, "")
     _write(path, json.dumps(changed(said, changes), ensure_ascii=False, indent=1, sort_keys=True))
 
 

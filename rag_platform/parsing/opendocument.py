@@ -197,12 +197,6 @@ class _Styles:
     def breaks_after(self, name: str) -> bool:
         return self.stated(name, "paragraph-properties", _FO, "break-after") == "page"
 
-    def list_style(self, name: str) -> str:
-        return next(
-            (found for style in self._chain(name) if (found := _attribute(style, _STYLE, "list-style-name"))),
-            "",
-        )
-
 
 @dataclass
 class _Walk:

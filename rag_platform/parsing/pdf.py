@@ -191,7 +191,11 @@ class _Pages:
         """Return a page with what is written on the pictures it shows, if anything."""
         if not read.page.text:
             return read.page
-        return self._guarded(number, self._with_pictures, read) or read.page
+        page = self._guarded(number, self._with_pictures, read)
+        if page is None:
+            told = (read.page.reason, f"its pictures were not read: {self._failures[number]}")
+            page = replace(read.page, reason="; ".join(filter(None, told)))
+        return page
 
     def _with_pictures(self, _: int, read: _Read) -> Page:
         return with_pictures(self._document, read.page, read.lines, self._embedded)

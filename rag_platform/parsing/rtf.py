@@ -38,7 +38,6 @@ _TOKEN = re.compile(
     re.S,
 )
 _MARKS = {"page": _PAGE, "cell": _CELL, "row": _ROW, "trowd": _TABLE}
-_SECTION_BREAKS = frozenset({"sbkpage", "sbkodd", "sbkeven"})
 _STORIES = {"footnote": _NOTE, "header": _HEADER, "headerf": _HEADER, "headerl": _HEADER, "headerr": _HEADER,
             "footer": _FOOTER, "footerf": _FOOTER, "footerl": _FOOTER, "footerr": _FOOTER}  # fmt: skip
 _KEPT = {

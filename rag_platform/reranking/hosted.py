@@ -13,6 +13,7 @@ import numpy as np
 
 from rag_platform.embedding.limits import require_readable
 from rag_platform.errors import UpstreamError
+from rag_platform.privacy import shown_address
 from rag_platform.protocols import FloatArray
 from rag_platform.remote import TIMEOUT_S, Service, load_litellm
 from rag_platform.reranking.catalogue import RerankerSpec
@@ -34,7 +35,7 @@ class HostedReranker:
         self, spec: RerankerSpec, *, api_key: str, base_url: str = "", first_wait_s: float = 0.5
     ) -> None:
         self.spec, self.name = spec, spec.name
-        self.recipe = f"{spec.name}|litellm {spec.remote}|{base_url or 'own address'}"
+        self.recipe = f"{spec.name}|litellm {spec.remote}|{shown_address(base_url) or 'own address'}"
         self._key, self._base_url = api_key, base_url
         self._service = Service(
             f"the reranker {spec.name}",

@@ -14,6 +14,7 @@ import regex
 
 from rag_platform.embedding.limits import require_readable
 from rag_platform.errors import UpstreamError
+from rag_platform.privacy import shown_address
 from rag_platform.protocols import FloatArray
 from rag_platform.remote import TIMEOUT_S, Service, load_litellm
 from rag_platform.reranking.catalogue import RerankerSpec
@@ -74,7 +75,7 @@ class ListwiseReranker:
         self, spec: RerankerSpec, *, api_key: str = "", base_url: str = "", first_wait_s: float = 0.5
     ) -> None:
         self.spec, self.name = spec, spec.name
-        self.recipe = f"{spec.name}|listwise v{_VERSION}|{base_url or 'own address'}"
+        self.recipe = f"{spec.name}|listwise v{_VERSION}|{shown_address(base_url) or 'own address'}"
         self._key, self._base_url = api_key, base_url
         self._service = Service(
             f"the reranker {spec.name}",

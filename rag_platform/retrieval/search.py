@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder
-from rag_platform.embedding.embed import embed_texts
+from rag_platform.embedding.embed import embed_texts, points_recipe
 from rag_platform.errors import CallerError, NotPublished, UnknownName
 from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index, Reranker
 from rag_platform.retrieval.explain import Explanation, Stopwatch
@@ -33,8 +33,9 @@ class SearchResult:
     """Hits of one query, all of a collection from one generation.
 
     A hit's ``score`` is what it was ranked by: the reranker's, else the fused one in mode hybrid, the cosine
-    in dense, BM25 in lexical. Its ``scores`` hold ``dense`` and ``lexical`` with ``dense_rank`` and
-    ``lexical_rank`` (from 1) where that part found it, and ``fused`` where a reranker came after.
+    in dense, BM25 in lexical (of several collections, its share of the best score there could be). Its
+    ``scores`` hold ``dense`` and ``lexical`` with ``dense_rank`` and ``lexical_rank`` (from 1) where that
+    part found it, and ``fused`` where a reranker came after.
 
     Attributes:
         generations: The generation that was searched of each collection.
@@ -125,12 +126,12 @@ class Searcher:
         run = self._run(question, options, keys)
         readers = self._readers(keys)
         try:
-            hits, explanation = run.over(readers)
+            hits, explanation = run.fitting(readers).over(readers)
         except NotPublished:  # a server's generation, removed by the second publish since it was opened
             for key in keys:
                 self._forget(*key)
             readers = self._readers(keys)
-            hits, explanation = run.over(readers)
+            hits, explanation = run.fitting(readers).over(readers)
         generations = {reader.manifest.collection: reader.manifest.generation for reader in readers}
         return SearchResult(query, hits, generations, model, options.mode, explanation)
 
@@ -201,6 +202,11 @@ class _Found:
     lexical: list[Scored]
 
     @property
+    def ids(self) -> set[str]:
+        """The chunks that either part found."""
+        return {one.chunk_id for one in (*self.dense, *self.lexical)}
+
+    @property
     def coverage(self) -> list[Scored]:
         """BM25 as a share of the best score there could be."""
         return [Scored(one.chunk_id, one.score / self.meaning.ideal) for one in self.lexical]
@@ -215,15 +221,35 @@ class _Run:
     encoder: Encoder | None
     cache: EmbeddingCache | None
     reranker: Reranker | None
+    notes: tuple[str, ...] = ()
+
+    def fitting(self, readers: Sequence[CollectionReader]) -> _Run:
+        """Return this search with its questions embedded as the passages were, or with a note.
+
+        A calibration that came after the collections were published is not used.
+        """
+        published, encoder = {reader.manifest.recipe for reader in readers}, self.encoder
+        if encoder is None or published == {points_recipe(encoder)}:
+            return self
+        remedy = "rag ingest makes the collection anew"
+        if isinstance(encoder, CalibratedEncoder) and published == {points_recipe(encoder.inner)}:
+            note = f"vectors are not centred: published before the calibration of {encoder.name}; {remedy}"
+            return replace(self, encoder=encoder.inner, notes=(note,))
+        note = (
+            f"published with another version or calibration of {encoder.name}, so results are worse; {remedy}"
+        )
+        return replace(self, notes=(note,))
 
     def over(self, readers: Sequence[CollectionReader]) -> tuple[tuple[Hit, ...], Explanation]:
         """Search these generations, rank, and fetch what is shown."""
         watch, options = Stopwatch(), self.options
         found = [self._found(reader, watch) for reader in readers]
         dense = _best([one.dense for one in found], options.depth)
-        lexical = _best([one.lexical for one in found], options.depth)
+        coverage = _best([one.coverage for one in found], options.depth)
+        # BM25 of several collections does not compare: the larger one's words are rarer.
+        lexical = found[0].lexical if len(found) == 1 else coverage
         with watch.step("fusion"):
-            ranked = self._fused(found, dense, lexical)
+            ranked = self._fused(dense, lexical, coverage)
         with watch.step("fetch"):
             everything = options.picky or self.reranker is not None
             chunks = _fetched(found, ranked if everything else ranked[: options.k])
@@ -232,9 +258,11 @@ class _Run:
             ranked = self._reranked(ranked, chunks, scores)
         with watch.step("select"):
             shown = select(ranked, chunks, options)
-            readers_of = {reader.manifest.collection: reader for reader in readers}
+            reader_of = {
+                scored.chunk_id: one.reader for one in found for scored in (*one.dense, *one.lexical)
+            }
             hits = tuple(
-                self._hit(rank, one, scores, readers_of[one.chunk.collection])
+                self._hit(rank, one, scores, reader_of[one.chunk.chunk_id])
                 for rank, one in enumerate(shown, start=1)
             )
         return hits, self._explained(found, {"dense": len(dense), "lexical": len(lexical)}, watch)
@@ -270,12 +298,11 @@ class _Run:
             return None
         return "rrf" if self.options.fusion == "calibrated" and not self._match else self.options.fusion
 
-    def _fused(self, found: Sequence[_Found], dense: list[Scored], lexical: list[Scored]) -> list[Scored]:
+    def _fused(self, dense: list[Scored], lexical: list[Scored], coverage: list[Scored]) -> list[Scored]:
         weights = self.options.weights
         if self._fusion is None:
             return dense or lexical
         if self._fusion == "calibrated":
-            coverage = _best([one.coverage for one in found], self.options.depth)
             return calibrated(dense, coverage, weights, match=self._match)
         fuse = weighted_rrf if self._fusion == "rrf" else weighted_scores
         return fuse([dense, lexical], weights)
@@ -307,8 +334,8 @@ class _Run:
         """Return the reasons; with several collections, terms and reading are those of the first."""
         meaning, lexicon = found[0].meaning, found[0].reader.lexicon
         read = meaning.romanized
-        notes = []
-        if self._fusion == "rrf" and self.options.fusion == "calibrated" and self.encoder is not None:
+        notes = list(self.notes)
+        if self._fusion == "rrf" and self.options.fusion == "calibrated" and self.encoder and not notes:
             notes.append(
                 f"ranks were fused: {self.encoder.name} has no calibration; make one with: rag calibrate"
                 f" --embedding {self.encoder.name}"
@@ -342,7 +369,7 @@ def _fetched(found: Sequence[_Found], ranked: Sequence[Scored]) -> dict[str, Chu
     ids = [one.chunk_id for one in ranked]
     chunks: dict[str, Chunk] = {}
     for one in found:
-        own = {scored.chunk_id for scored in (*one.dense, *one.lexical)}
+        own = one.ids
         chunks.update(one.reader.fetch([key for key in ids if key in own]))
     return chunks
 

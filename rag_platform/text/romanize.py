@@ -312,7 +312,9 @@ def _read(token: str, vocabulary: Vocabulary) -> TokenReading:
         if _is_read(bare):
             candidates, ending = bare, _POSTPOSITIONS[glued[0]]
     word = candidates[0].word + ending if _is_read(candidates) else None
-    word = _POSTPOSITIONS.get(typed, word)  # on its own, it sounds like many other words: bata is बाट, not वटा
+    word = _POSTPOSITIONS.get(
+        typed, word
+    )  # on its own, it sounds like many other words: bata is बाट, not वटा
     options = _options(candidates, _weight(token)) or (_own(token),)
     return TokenReading(token, word, candidates, options)
 

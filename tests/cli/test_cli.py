@@ -215,6 +215,21 @@ def test_search_says_why(shell: Shell) -> None:
     assert "full match is worth" in shown
 
 
+def test_calibrate_measures_a_model_and_mends_a_damaged_file(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    made = shell.json("calibrate")
+    assert (made["model"], made["share"]) == ("hashing", 0)
+    assert Path(made["file"]).parent == tmp_path / ".rag" / "calibrations"
+    assert shell.json("calibrate", "--share", "0.5")["share"] == 0.5
+    assert shell.json("calibrate")["share"] == 0.5
+    Path(made["file"]).write_bytes(b"damaged")
+    done = shell.run("calibrate", "--format", "json")
+    assert json.loads(done.stdout)["share"] == 0
+    assert "made anew" in done.stderr
+    (tmp_path / "utf16.txt").write_bytes("कर कहिले?".encode("utf-16"))
+    assert "save the file as UTF-8" in shell.run("calibrate", "--questions", "utf16.txt", expect=1).stderr
+
+
 @pytest.mark.usefixtures("ingested")
 def test_search_shows_what_stands_around_and_is_choosy(shell: Shell) -> None:
     found = shell.json("search", "सम्पत्ति कर", "--neighbours", "1", "--per-document", "1", "--distinct")[

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from points import chunks_of
+from points import COLLECTION, MODEL, Corpus, chunks_of
 
 from rag_platform.errors import DamagedFile
+from rag_platform.index.edge import EdgeIndex
 from rag_platform.index.lexicon import StoredLexicon, Tally, following
 from rag_platform.text.romanize import phonetic_key
 
@@ -83,3 +84,14 @@ def test_what_does_not_belong_is_refused(tmp_path: Path) -> None:
         StoredLexicon.open(tmp_path / "lexicon", 5)
     with pytest.raises(DamagedFile, match=r"terms\.arrow is missing; publish again"):
         StoredLexicon.open(tmp_path / "elsewhere", 1)
+
+
+def test_a_word_that_sounds_like_nothing_typed_comes_and_goes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    index, corpus = EdgeIndex(tmp_path), Corpus({"मन्त्र.txt": ["ॐ शान्ति", "ऽऽऽ"], "कर.txt": ["सम्पत्ति कर"]})
+    corpus.publish(index)
+    corpus.remove("मन्त्र.txt")
+    corpus.publish(index)
+    assert "are read to count" not in caplog.text
+    assert index.open(COLLECTION, MODEL).lexicon.n_chunks == 1

@@ -168,3 +168,12 @@ def test_changes_are_set_and_taken_back(tmp_path: Path) -> None:
 def test_a_change_that_means_nothing_is_refused(change: str, message: str) -> None:
     with pytest.raises(InvalidMetadata, match=message):
         changed({}, [change])
+
+
+def test_a_note_that_means_nothing_is_refused_before_it_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "पत्र.txt.meta.json"
+    path.write_text('{"parse": "nep"}', encoding="utf-8")
+    for change in ("parse.languages=nep", "parse.languages="):
+        with pytest.raises(InvalidMetadata, match="parse"):
+            update_note(path, [change])
+    assert path.read_text(encoding="utf-8") == '{"parse": "nep"}'

@@ -16,6 +16,8 @@ from points import COLLECTION, DIM, MODEL, Corpus, marked, publish_marked, vecto
 from qdrant_client import QdrantClient
 
 from rag_platform.embedding.cache import EmbeddingCache
+from rag_platform.embedding.calibration import CalibratedEncoder, Calibration
+from rag_platform.embedding.embed import points_recipe
 from rag_platform.errors import CallerError, DimensionMismatch, NotPublished
 from rag_platform.index import qdrant
 from rag_platform.index.edge import EdgeIndex
@@ -379,3 +381,47 @@ class Constant:
 
     def encode(self, texts: Sequence[str], prompt: Prompt) -> FloatArray:
         return np.stack([vector_of(document_id(COLLECTION, "")) for _ in texts])
+
+
+def test_several_collections_are_one_ranking() -> None:
+    """The larger collection's words are rarer: BM25 does not compare, the share of the best score does."""
+    index = ExactIndex()
+    filler = [f"वडा नम्बर {n} को बैठक बस्यो।" for n in range(60)]
+    Corpus({"क.txt": ["सम्पत्ति धेरै छ।", *filler]}, collection="a").publish(index)
+    Corpus({"ख.txt": ["सम्पत्ति कर तिर्नुहोस्।", "बैठक बस्यो।"]}, collection="b").publish(index)
+    searcher = Searcher(index, lambda name: Constant())
+    for mode, fusion in (
+        ("lexical", "rrf"),
+        ("hybrid", "rrf"),
+        ("hybrid", "weighted"),
+        ("hybrid", "calibrated"),
+    ):
+        for k in (1, 2, 5):
+            options = SearchOptions(k=k, candidates=k, mode=mode, fusion=fusion)  # type: ignore[arg-type]
+            result = searcher.search("सम्पत्ति कर", collection=["a", "b"], model=MODEL, options=options)
+            assert len(result.hits) == k or mode == "lexical"
+            assert result.generations == {"a": 1, "b": 1}
+    best = searcher.search("सम्पत्ति कर", collection=["a", "b"], model=MODEL, options=LEXICAL).hits[0]
+    assert (best.chunk.collection, best.chunk.source) == ("b", "ख.txt")
+
+
+def test_a_calibration_that_came_after_the_publish_is_not_used(corpus: Corpus, encoder: Pointing) -> None:
+    mean = np.full(DIM, 0.1, np.float32)
+    centred = CalibratedEncoder(
+        encoder, Calibration(mean, {"ne": mean, "en": mean, "romanized": mean}, 0.5, 0.7)
+    )
+    index = ExactIndex()
+    corpus.publish(index, recipe=points_recipe(encoder))
+    result = Searcher(index, lambda name: centred).search(TAX, collection=COLLECTION, model=MODEL)
+    assert result.explanation.fusion == "rrf"
+    assert "not centred" in result.explanation.notes[0]
+    assert result.hits[0].scores["dense"] == pytest.approx(1.0)
+    corpus.publish(index, recipe=points_recipe(centred))
+    assert (
+        Searcher(index, lambda name: centred)
+        .search(TAX, collection=COLLECTION, model=MODEL)
+        .explanation.notes
+        == ()
+    )
+    other = Searcher(index, lambda name: encoder).search(TAX, collection=COLLECTION, model=MODEL)
+    assert "another version or calibration" in other.explanation.notes[0]
