@@ -28,6 +28,8 @@ UNVERIFIED: dict[Spoken, str] = {"ne": "[अप्रमाणित]", "en": "[
 """What stands behind a sentence that the cited passages do not support."""
 _SHORTEST_RUN = 24
 """Characters in a row that an excerpt has in common with its source, unless it is a whole sentence."""
+_HALF = 2
+"""Words that half a sentence has at least."""
 _MARK = regex.compile(r"[^\S\n]*\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]")
 _LATE_MARKS = regex.compile(r"(?P<stop>[।॥.?!]+)(?P<marks>(?:[^\S\n]*\[[\d०-९\s,;–-]+\])+)")
 _STOP = regex.compile(r"""[।॥.?!]+["'”’»)\]*_]*$""")
@@ -230,6 +232,10 @@ class _Source:
                 return f"these words are not in the source: {excerpt}"
         if self._says(claim):
             return ""
+        if repeated := self._repeated(claim):
+            return f"the number {repeated} is not there so often"
+        if self._is_spliced(claim):
+            return "it joins halves of two sentences"
         found = support(Claim(claim, ()), [self._text])
         if found is not None:
             return found.reason
@@ -251,6 +257,30 @@ class _Source:
             before, found, after = f" {sentence} ".partition(f" {folded} ")
             if found and (len(folded) >= _SHORTEST_RUN or not (before + after).strip()):
                 return not any(denied(word) is not None for word in _WORD.findall(before + after))
+        return False
+
+    def _repeated(self, claim: str) -> str:
+        """Return a number that a claim has more often than the source: 7 to 7 is not 5 to 7."""
+        facts = facts_of(claim)
+        for fact in facts:
+            n_here, n_there = (
+                sum(fact.agrees(other) and fact.unit == other.unit for other in stated)
+                for stated in (facts, facts_of(self._text))
+            )
+            if 0 < n_there < n_here:
+                return str(fact.value if fact.value is not None else fact.day or fact.fiscal_year)
+        return ""
+
+    def _is_spliced(self, claim: str) -> bool:
+        """Say whether a claim is the beginning of one sentence and, mid-way, the end of another."""
+        words = _folded(claim).split()
+        spaced = [f" {sentence} " for *_, sentence in self._sentences]
+        for cut in range(_HALF, len(words) - _HALF + 1):
+            head, tail = f" {' '.join(words[:cut])} ", f" {' '.join(words[cut:])} "
+            begun = [s for s in spaced if head in s and not s.endswith(head)]
+            ended = [s for s in spaced if tail in s and not s.startswith(tail)]
+            if begun and ended and not any(tail in sentence for sentence in begun):
+                return True
         return False
 
     def citation(self, claim: str, *, verified: bool) -> Citation:
