@@ -93,21 +93,21 @@ def ingest(
         if progress is not None:
             progress(done)
 
-    if password:
-        system = system.with_password(password)
-    if system.settings.pdf_passwords:
-        pipeline.retry_locked(system, sources)
+    reading = system.with_password(password) if password else system
+    if reading.settings.pdf_passwords:
+        pipeline.retry_locked(reading, sources)
     listing = system.inbox.scan(system.catalog.collections())
     system.catalog.observe(
         listing, now=time.time(), quiet_s=system.settings.quiet_s, complete=frozenset(sources)
     )
     models = [resolve(name).name for name in system.settings.active_embedders]
-    work = _Work(system, new_owner("library"), sources, models, note)
+    work = _Work(reading, new_owner("library"), sources, models, note)
     try:
         work.run(force=force)
     except BaseException:
         system.catalog.release(work.owner)
         raise
+    _open_latest(system, {collection for collection, _ in sources})
     return [outcome(system, source, worked=document_id(*source) in worked) for source in sources]
 
 
@@ -132,6 +132,14 @@ def outcome(system: System, source: Source, *, worked: bool = True) -> Ingested:
         failure=entry.failure,
         generation=manifest.generation if manifest else 0,
     )
+
+
+def _open_latest(system: System, collections: Iterable[str]) -> None:
+    """Open the new generations now: a search that finds one being opened is answered from the old one."""
+    model = resolve(system.settings.embedding_model).name
+    for collection in collections:
+        if system.index.current(collection, model) is not None:
+            system.searcher.reader(collection, model)
 
 
 def _indexed(entry: Entry, manifest: Manifest | None, model: str) -> int:

@@ -64,6 +64,7 @@ class AsyncRagPlatform:
     models = _threaded(RagPlatform.models)
     info = _threaded(RagPlatform.info)
     evaluate = _threaded(RagPlatform.evaluate)
+    leaderboard = _threaded(RagPlatform.leaderboard)
 
     @classmethod
     def at(cls, home: str | Path, **settings: object) -> Self:
