@@ -12,7 +12,8 @@ from rag_platform.answering.ask import Asker
 from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.prompts import PromptGenerator
-from rag_platform.answering.providers import Access, connect
+from rag_platform.answering.providers import Access, Connection, connect
+from rag_platform.answering.refusal import CalibratedGate
 from rag_platform.catalog import Catalog
 from rag_platform.chunking.chunkers import load_chunker
 from rag_platform.chunking.tokenizers import load_tokenizer
@@ -90,7 +91,7 @@ class System:
     @cached_property
     def asker(self) -> Asker:
         """Answers questions from what the searcher finds."""
-        return Asker(self.searcher, self.generator, use_tools=self.settings.use_tools)
+        return Asker(self.searcher, self.generator, use_tools=self.settings.use_tools, gate=CalibratedGate())
 
     def generator(self, name: str = "", *, temperature: float | None = None) -> Generator:
         """Return who answers a request.
@@ -127,18 +128,27 @@ class System:
         heat = settings.llm_temperature if temperature is None else temperature
         if not 0 <= heat <= 2:
             raise CallerError(f"the temperature is {heat}, allowed is 0 to 2")
-        named = provider or settings.llm_provider
         return ChatModel(
-            connect(
-                named,
-                own=_access(settings, named),
-                generic=Access(settings.llm_api_key, settings.llm_base_url),
-                model=model,
-                api_version=settings.azure_openai_api_version if named == "azure" else "",
-            ),
+            self.connection(provider, model),
             temperature=heat,
             max_tokens=settings.llm_max_tokens,
             timeout_s=settings.llm_timeout_s,
+        )
+
+    def connection(self, provider: str = "", model: str = "") -> Connection:
+        """Return how a model of a provider is reached; empty: the settings' own.
+
+        Raises:
+            InvalidSetting: A key, an address or a model is missing.
+            UnknownName: There is no such provider.
+        """
+        settings, named = self.settings, provider or self.settings.llm_provider
+        return connect(
+            named,
+            own=_access(settings, named),
+            generic=Access(settings.llm_api_key, settings.llm_base_url),
+            model=model,
+            api_version=settings.azure_openai_api_version if named == "azure" else "",
         )
 
     @property

@@ -19,7 +19,7 @@ from rag_platform.text.normalize import search_key
 from rag_platform.text.segment import sentences
 from rag_platform.types import Answer, Passage
 
-__all__ = ["ExtractiveGenerator"]
+__all__ = ["ExtractiveGenerator", "question_words"]
 
 _VERSION = 3
 _SENTENCES = 2
@@ -61,6 +61,10 @@ class ExtractiveGenerator:
     def __init__(self, *, n_sentences: int = _SENTENCES, support: float = _SUPPORT) -> None:
         self._n_sentences, self._support = n_sentences, support
         self.recipe = f"extractive v{_VERSION}|{n_sentences} sentences|support {support}"
+
+    def unrefusing(self) -> ExtractiveGenerator:
+        """Return one that always answers, for a caller who has decided that there is an answer."""
+        return ExtractiveGenerator(n_sentences=self._n_sentences, support=0.0)
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
         """Return the best sentences in the order of the passages, each with its citation, or a refusal."""
@@ -112,14 +116,15 @@ def _ranked(question: str, asked: Mapping[str, float], passages: Sequence[Passag
 
 def _asked_terms(question: str) -> dict[str, float]:
     """Return the terms of a question that say what is asked, words at 1 and pieces below."""
-    words = [word for word in question.split() if search_key(word).strip("?।.,") not in _question_words()]
+    words = [word for word in question.split() if search_key(word).strip("?।.,") not in question_words()]
     kept = " ".join(word for word in words if not is_function_word(word.strip("?.,!").lower())) or question
     whole = set(analyze(kept))
     return {term: 1.0 if term in whole else PIECE_WEIGHT for term in terms(kept)}
 
 
 @lru_cache(maxsize=1)
-def _question_words() -> frozenset[str]:
+def question_words() -> frozenset[str]:
+    """Return the words that ask and name nothing, folded."""
     return frozenset(map(search_key, _QUESTION_WORDS.split()))
 
 

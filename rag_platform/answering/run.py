@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from rag_platform.answering.chat import Chat, Message, Said
 from rag_platform.answering.citations import Verifier, source_text
 from rag_platform.answering.conversation import Turn, condensing, standalone
+from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.prompts import PromptGenerator, messages, refusal, spoken, written
 from rag_platform.answering.refusal import Gate
 from rag_platform.answering.reply import Delta, Done, Event, Reply, ReplyMode, Sources
@@ -60,10 +61,12 @@ class Run:
             return
         is_read = isinstance(self.generator, Chat)
         verifier = self.verifier(result.hits)
-        if self.gate is not None and self.gate.refuses(asked, result.hits, is_read=is_read):
-            yield from self.checked(verifier, [refusal(self.question)])
-        else:
-            yield from self.checked(verifier, self.pieces(asked, result.hits))
+        refused = self.gate.refuses(asked, result, is_read=is_read) if self.gate else None
+        if refused is False and isinstance(self.generator, ExtractiveGenerator):
+            self.generator = self.generator.unrefusing()
+        read = asked if is_read else result.explanation.reading or asked
+        said = [refusal(self.question)] if refused else self.pieces(read, result.hits)
+        yield from self.checked(verifier, said)
         mode: ReplyMode = "retrieve" if is_read else "extractive"
         yield self.done(mode, asked, result.hits, result.generations, verifier)
 

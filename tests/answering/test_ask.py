@@ -14,6 +14,7 @@ from rag_platform.answering.ask import Asker, Delta, Done, Event, Reply, Sources
 from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.prompts import REFUSALS, PromptGenerator
 from rag_platform.answering.providers import Access, connect
+from rag_platform.answering.refusal import CalibratedGate
 from rag_platform.errors import CallerError, UpstreamError
 from rag_platform.settings import Settings
 from rag_platform.system import System
@@ -52,7 +53,7 @@ def events(system: System, question: str, server: ModelServer | None = None, **m
     if server is not None:
         to = connect("openai_compatible", own=Access("k", server.url, "m"), generic=Access())
         more["generator"] = ChatModel(to, timeout_s=5, first_wait_s=0.01)
-    found: Iterator[Event] = Asker(system.searcher, system.generator).stream(
+    found: Iterator[Event] = Asker(system.searcher, system.generator, gate=CalibratedGate()).stream(
         question, collection=DEFAULT_COLLECTION, model="hashing", options=system.search_options, **more
     )
     return list(found)
