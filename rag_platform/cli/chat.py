@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag_platform.answering.conversation import Turn
     from rag_platform.answering.reply import Reply
 
-__all__ = ["chat"]
+__all__ = ["Talk", "chat"]
 
 _HELP = "/sources: all that was found for the last answer; /new: forget what was said; /quit: leave"
 
@@ -77,7 +77,7 @@ def chat(
         env_file=env_file,
         verbose=verbose,
     )
-    talk = _Talk(open_asking(wanted, tools=tools, strict=strict), turns, output)
+    talk = Talk(open_asking(wanted, tools=tools, strict=strict), turns, output)
     at_terminal = sys.stdin.isatty()
     if at_terminal:
         say(f"ask the documents; {_HELP}")
@@ -106,7 +106,7 @@ def _lines(at_terminal: bool) -> Iterator[str]:
             yield line
 
 
-class _Talk:
+class Talk:
     """One conversation; a question that fails leaves no trace in what was said."""
 
     def __init__(self, opened: Asking, turns: list[Turn], output: Format) -> None:

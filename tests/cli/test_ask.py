@@ -9,6 +9,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from model_server import Says, speaking
 from support import TEXTS, drop, ingest
 
 from rag_platform.answering.conversation import Turn
-from rag_platform.cli.asking import read_history
-from rag_platform.errors import CallerError
+from rag_platform.answering.extractive import ExtractiveGenerator
+from rag_platform.cli.asking import Asking, read_history
+from rag_platform.cli.chat import Talk
+from rag_platform.cli.render import Format
+from rag_platform.errors import CallerError, UpstreamError
 from rag_platform.settings import Settings
 from rag_platform.system import System
+from rag_platform.types import Answer, Passage
 
 ROOT = Path(__file__).parents[2]
 RAG = [sys.executable, "-m", "rag_platform.cli"]
@@ -143,19 +148,36 @@ def test_chat_reads_a_pipe_and_remembers(home: Path) -> None:
     assert done.stderr.startswith("unknown command '/fly'; /sources: ")
 
 
-def test_chat_writes_an_answer_a_line_as_json_and_fails_at_the_end(home: Path) -> None:
-    with speaking(
-        [Says((), finish="content_filter"), Says(("सम्पत्ति कर असार मसान्तभित्र तिर्नुहोला [1]।",))]
-    ) as model:
-        flags = ["--provider", "openai", "--model", "m", "--llm-base-url", model.url, "--no-tools"]
-        done = rag(home, "chat", "--format", "json", *flags, expect=1, given=f"{QUESTION}\n{QUESTION}\n")
-    (line,) = done.stdout.splitlines()
-    assert json.loads(line)["citations"][0]["source"] == "कर सूचना.txt"
-    assert done.stderr.startswith("error: ")
-    assert [message["role"] for message in model.messages()] == [
-        "system",
-        "user",
-    ]  # the failure left no trace
+class Fickle:
+    """A generator whose service fails the first time."""
+
+    name = recipe = "fickle"
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        self._calls += 1
+        if self._calls == 1:
+            raise UpstreamError("the service is away; try again later")
+        return ExtractiveGenerator().answer(question, passages)
+
+
+def test_a_question_that_fails_is_told_and_forgotten(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = {"RAG_HOME": home / ".rag", "EMBEDDING_MODEL": "hashing"}
+    system = System.from_settings(Settings.load(None, **given))
+    opened = Asking(system, Fickle(), ["nepali_docs"], system.search_options, None, False)
+    talk = Talk(opened, [], Format.json)
+    talk.take("नयाँ भर्ना कहिले सुरु हुन्छ?")
+    talk.take(QUESTION)
+    talk.take("त्यसमा ढिलो भए?")
+    out, err = capsys.readouterr()
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert (talk.n_failed, err) == (1, "error: the service is away; try again later\n")
+    assert first["standalone"] == QUESTION
+    assert first["citations"][0]["source"] == "कर सूचना.txt"
+    assert "सम्पत्ति कर" in second["standalone"]
+    assert "भर्ना" not in second["standalone"]
 
 
 def read_until(terminal: int, sign: str, limit_s: float = 60) -> str:
