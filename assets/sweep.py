@@ -43,6 +43,8 @@ class SweepConfig(dg.Config):
     """What else is measured: name -> setting or search option -> value."""
     baseline: bool = True
     """Cells without a variant are measured, too."""
+    baselines: bool = False
+    """BM25 alone, vectors alone, and answers without search are measured, too."""
     name: str = ""
     """A person's name for the run; another name is another run."""
     note: str = ""
@@ -118,10 +120,9 @@ def _sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg
         """Scores and answers of a set, question by question; a cell whose model cannot run says why."""
         request = config.request(platform)
         keys = [str(key) for key in context.partition_keys]
-        pairs = [[names[part] for part in key.split("|")] for key in keys]
-        cells = [
-            Cell(model, reranker, variant) for model, reranker in pairs for variant in request.variant_names
-        ]
+        parts = [key.split("|") for key in keys]
+        pairs = [(names[model], names[reranker]) for model, reranker in parts]
+        cells = request.cells(pairs)
         bench = Bench(platform.system, request, tell=platform.tell)
         sweep = open_sweep(bench, cells)
         report = sweep.over(cells)

@@ -74,7 +74,8 @@ def sweep(
         if len(known) < len(models):
             by_library(system, sources, models)
 
-    cells = grid(embedders, rerankers, request.variant_names)
+    within = grid(embedders, rerankers, [""])
+    cells = request.cells([(cell.embedding_model, cell.reranker) for cell in within])
     prepared = open_sweep(Bench(system, request, by_dagster, tell), cells)
     due = prepared.due(cells)
     if not due:
@@ -83,7 +84,7 @@ def sweep(
     platform = Platform(system, progress, tell)
     config = {name: getattr(request, name) for name in SweepConfig.model_fields}
     config["metrics"] = list(request.metrics)
-    first, last = (f"{key_of(one.embedding_model)}|{key_of(one.reranker)}" for one in (cells[0], cells[-1]))
+    first, last = (f"{key_of(one.embedding_model)}|{key_of(one.reranker)}" for one in (within[0], within[-1]))
     try:
         execute(
             sweep_over(embedders, rerankers),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ __all__ = [
     "FloatArray",
     "Generator",
     "Index",
+    "KnowsAlone",
     "Lexicon",
     "Manifest",
     "PointBatch",
@@ -138,6 +139,15 @@ class Generator(Protocol):
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
         """Return the answer that the passages support, or a refusal."""
+        ...
+
+
+@runtime_checkable
+class KnowsAlone(Protocol):
+    """A generator that can answer without any passage, for comparison with retrieval."""
+
+    def answer_alone(self, question: str) -> Answer:
+        """Return what it knows by itself, or that it does not know."""
         ...
 
 

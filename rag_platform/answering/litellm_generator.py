@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from rag_platform.answering.prompts import VERSION, is_refusal, messages, refusal
+from rag_platform.answering.prompts import VERSION, alone_messages, is_refusal, messages, refusal
 from rag_platform.answering.support import cited
 from rag_platform.errors import UpstreamError
 from rag_platform.remote import TIMEOUT_S, Service, ask_model
@@ -57,10 +57,22 @@ class LiteLLMGenerator:
         """
         if not passages:
             return Answer(refusal(question), refused=True)
+        return self._answered(messages(question, passages), len(passages))
+
+    def answer_alone(self, question: str) -> Answer:
+        """Return what the model says without any passage: what it knows by itself.
+
+        Raises:
+            MissingDependency: LiteLLM is not installed.
+            UpstreamError: The provider failed, or answered nothing.
+        """
+        return self._answered(alone_messages(question), 0)
+
+    def _answered(self, conversation: Sequence[Mapping[str, str]], n_passages: int) -> Answer:
         reply = ask_model(
             self._service,
             self.name,
-            messages(question, passages),
+            conversation,
             key=self._key,
             base_url=self._base_url,
             timeout_s=self._timeout_s,
@@ -72,5 +84,5 @@ class LiteLLMGenerator:
                 f"the generator {self.name} answered nothing ({reply.finish or 'no reason given'});"
                 " try again, allow more tokens, or use another model"
             )
-        citations = tuple(number for number in cited(text) if 1 <= number <= len(passages))
+        citations = tuple(number for number in cited(text) if 1 <= number <= n_passages)
         return Answer(text, refused=is_refusal(text), citations=citations, usage=reply.usage)

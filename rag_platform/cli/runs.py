@@ -78,6 +78,8 @@ def write_tables(run: Run, folder: Path, form: Table = Table.csv) -> list[str]:
 
     write_json(folder / "run.json", run.about)
     tables = {"scores": run.scores(), "answers": run.answers(), "cells": run.cells()}
+    if len(repeats := run.repeats()):
+        tables["repeats"] = repeats
     for name, frame in tables.items():
         with atomic(folder / f"{name}.{form}") as file:
             file.write(_WRITERS[form](frame))

@@ -51,6 +51,9 @@ def sweep(
     variants: Annotated[
         str | None, typer.Option("--variants", help="File of variants, or `ablations`: the usual ones.")
     ] = None,
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="BM25 alone, vectors alone, answers without search.")
+    ] = False,
     config: Annotated[
         str | None, typer.Option("--config", help="File of a sweep, or `reference`: the published setup.")
     ] = None,
@@ -100,6 +103,7 @@ def sweep(
         "generator": generator,
         "name": name,
         "note": note,
+        "baselines": baselines or None,
         "metrics": [one.strip() for one in metrics.split(",")] if metrics else None,
         "judge_repeats": judge_repeats,
         "budget": budget,
@@ -132,7 +136,8 @@ def carry_out(
 
     system = open_system(settings)
     bench = Bench(system, request)
-    cells = grid(settings.sweep_embedders, settings.sweep_rerankers, request.variant_names)
+    within = grid(settings.sweep_embedders, settings.sweep_rerankers, [""])
+    cells = request.cells([(cell.embedding_model, cell.reranker) for cell in within])
     check_request(bench)
     run = bench.run(cells)
     found = plan_sweep(bench, cells, run)

@@ -6,6 +6,7 @@ repeating the sweep with a larger one goes on.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
 from rag_platform.errors import RagError
-from rag_platform.evaluation.answer_measures import ANSWER_MEASURES, VERSION, answer_scores
+from rag_platform.evaluation.answer_measures import ANSWER_MEASURES, VERSION, Measured, answer_scores
 from rag_platform.evaluation.judge.agreement import repeat_deviation
 from rag_platform.evaluation.judge.cases import (
     RETRIEVAL_AVG,
@@ -33,6 +34,9 @@ __all__ = ["Answering", "Budget", "Judging", "Scores"]
 Row = dict[str, object]
 _LOCAL = ("extractive",)
 """Generators that call no language model."""
+_UNREAD = Scored("skipped", math.nan, "answered without passages, on purpose")
+_ABOUT_PASSAGES = ("citations", "faithful", "Faithfulness", "Supported Claims", *RETRIEVAL_METRICS)
+"""Measures of which an answer without passages has none."""
 
 
 class Judging(Protocol):
@@ -92,6 +96,7 @@ class Scores:
     scores: list[Row]
     answer: Row
     stopped: str = ""
+    repeats: list[Row] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -159,29 +164,33 @@ class Answering:
             if answered is None:
                 rows = failed_rows(case, self.measures, self.stopped, status="skipped")
                 return Scores(rows, answer_row(case, contexts, None), self.stopped)
-        measured = [] if answered is None else list(_measured(found, answered))
-        judged, stopped = self._judged(found, answered, steps)
-        return Scores([*measured, *judged], answer_row(case, contexts, answered), stopped)
+        measured = [] if answered is None else list(_measured(found, answered, steps.memo))
+        judged, repeats, stopped = self._judged(found, answered, steps)
+        return Scores([*measured, *judged], answer_row(case, contexts, answered), stopped, repeats)
 
     def _answered(self, generator: Generator, found: Found, steps: Steps) -> Answered | None:
         """Return the answer, or None where a call is due and the budget is spent."""
         chunks = [hit.chunk for hit in found.contexts]
         is_local = generator.name in _LOCAL
         if not is_local and self.budget.exhausted:
-            kept = steps.memo.get(steps.answer_key(generator, found.case, chunks))
+            key = steps.answer_key(generator, found.case, chunks, alone=found.is_alone)
+            kept = steps.memo.get(key)
             if kept is None:
                 self.stopped = self.budget.exhausted
                 return None
-        answered = steps.answered(generator, found.case, chunks)
+        answered = steps.answered(generator, found.case, chunks, alone=found.is_alone)
         if not answered.repeated and not is_local:
             self.budget.take(answered.answer.usage.cost)
         return answered
 
-    def _judged(self, found: Found, answered: Answered | None, steps: Steps) -> tuple[list[Row], str]:
-        """Return the judge's scores of one question, and why some are missing."""
+    def _judged(
+        self, found: Found, answered: Answered | None, steps: Steps
+    ) -> tuple[list[Row], list[Row], str]:
+        """Return the judge's scores of one question, its repeats, and why some are missing."""
         if self.judge is None:
-            return [], ""
+            return [], [], ""
         answer = answered.answer if answered else None
+        unread = {name: _UNREAD for name in _ABOUT_PASSAGES if found.is_alone}
         case = JudgeCase(
             found.case.query,
             answer.text if answer else "",
@@ -191,23 +200,29 @@ class Answering:
         )
         names = [name for name in self.judged if name != RETRIEVAL_AVG]
         with ThreadPoolExecutor(self.workers) as pool:
-            asked = pool.map(lambda name: self._asked(case, name, steps.memo), names)
+            asked = pool.map(lambda name: unread.get(name) or self._asked(case, name, steps.memo), names)
             scores = dict(zip(names, asked, strict=True))
-        self._repeat(case, scores, steps.memo)
+        repeats = [
+            _repeat_row(found, metric, repeat, one)
+            for metric, asked_again in self._repeat(case, scores, steps.memo).items()
+            for repeat, one in enumerate(asked_again)
+        ]
         if RETRIEVAL_AVG in self.judged:
             scores[RETRIEVAL_AVG] = retrieval_average(scores)
         made = fingerprint(self.judge.recipe, case)
         rows = [_judged_row(found, name, one, fingerprint(made, name)) for name, one in scores.items()]
         is_stopped = any(one.status == "skipped" and one.reason == self.stopped for one in scores.values())
-        return rows, self.stopped if is_stopped else ""
+        return rows, repeats, self.stopped if is_stopped else ""
 
-    def _repeat(self, case: JudgeCase, scores: Mapping[str, Scored], memo: Memo) -> None:
-        """Have what was judged judged again, as often as is wanted."""
+    def _repeat(self, case: JudgeCase, scores: Mapping[str, Scored], memo: Memo) -> dict[str, list[Scored]]:
+        """Have what was judged judged again, as often as is wanted; return all that the judge said of it."""
+        found = {}
         for metric, first in scores.items():
             if first.status == "ok" and self.repeats > 1:
                 others = [self._asked(case, metric, memo, repeat) for repeat in range(1, self.repeats)]
-                values = [first.value, *(one.value for one in others)]
-                self.repeated.setdefault(metric, []).append(values)
+                found[metric] = [first, *others]
+                self.repeated.setdefault(metric, []).append([one.value for one in found[metric]])
+        return found
 
     def _asked(self, case: JudgeCase, metric: str, memo: Memo, repeat: int = 0) -> Scored:
         """Return one score: kept, or asked for; with the budget spent, nothing is asked."""
@@ -229,16 +244,40 @@ class Answering:
         return scored
 
 
-def _measured(found: Found, answered: Answered) -> Iterator[Row]:
-    """Yield the measures of an answer that need no judge."""
+def _measured(found: Found, answered: Answered, memo: Memo) -> Iterator[Row]:
+    """Yield the measures of an answer that need no judge, computed once for the same answer."""
     case = found.case
-    texts = [hit.chunk.indexed_text for hit in found.contexts]
-    scores = answer_scores(
-        answered.answer, reference=case.reference_answer, passages=texts, answerable=case.answerable
-    )
-    for name, one in scores.items():
+    for name, one in _kept_scores(found, answered, memo).items():
+        if found.is_alone and name in _ABOUT_PASSAGES:
+            one = Measured(math.nan, "skipped", _UNREAD.reason)
         made = fingerprint(answered.fingerprint, case.reference_answer, case.answerable, VERSION, name)
         yield score_row(case, name, one.value, status=one.status, reason=one.reason, made=made)
+
+
+def _kept_scores(found: Found, answered: Answered, memo: Memo) -> dict[str, Measured]:
+    case, answer = found.case, answered.answer
+    said = (answered.fingerprint, answer.text, answer.refused)
+    key = fingerprint("answer measures", VERSION, *said, case.reference_answer, case.answerable)
+    kept = memo.get(key)
+    if kept is None:
+        texts = [hit.chunk.indexed_text for hit in found.contexts]
+        scores = answer_scores(
+            answer, reference=case.reference_answer, passages=texts, answerable=case.answerable
+        )
+        memo.put(key, {name: asdict(one) for name, one in scores.items()})
+        return scores
+    return {name: Measured(**one) for name, one in kept.items()}
+
+
+def _repeat_row(found: Found, metric: str, repeat: int, one: Scored) -> Row:
+    return {
+        "query_id": found.case.case_id,
+        "measure": metric,
+        "repeat": repeat,
+        "value": one.value if one.status == "ok" else math.nan,
+        "status": one.status,
+        "reason": one.reason,
+    }
 
 
 def _judged_row(found: Found, name: str, one: Scored, made: str) -> Row:

@@ -1,7 +1,8 @@
 """The results of a sweep as files: what a run was, its scores and answers, the state of its cells.
 
 Below ``RAG_HOME/evaluations/<run_id>/`` stand ``run.json``, ``cells.parquet``, ``scores/<cell>.parquet`` and
-``answers/<cell>.parquet``; every file appears whole or not at all. How a score comes about is not known here.
+``answers/<cell>.parquet``, and ``repeats/<cell>.parquet`` where a judge was asked several times; every file
+appears whole or not at all. How a score comes about is not known here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rag_platform.tables import check
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ANSWERS", "CELLS", "FOLDER", "SCORES", "Cell", "Run", "last_used", "latest", "runs"]
+__all__ = ["ANSWERS", "CELLS", "FOLDER", "REPEATS", "SCORES", "Cell", "Run", "last_used", "latest", "runs"]
 
 FOLDER = "evaluations"
 _ABOUT = "run.json"
@@ -75,6 +76,17 @@ ANSWERS = _schema(
     ("fingerprint", pa.string(), "of generator, question and contexts"),
 )
 """One row a (cell, question)."""
+
+REPEATS = _schema(
+    *_CELL_COLUMNS,
+    ("query_id", pa.string(), "the question, by its id in the set"),
+    ("measure", pa.string(), "metric of the judge"),
+    ("repeat", pa.int32(), "which time it was judged, from 0; the score is that of 0"),
+    ("value", pa.float64(), "what the judge gave; NaN unless status is ok"),
+    ("status", pa.string(), "ok, failed or skipped"),
+    ("reason", pa.string(), "of the judge, or why there is no value"),
+)
+"""One row a (cell, question, metric, repeat), where everything was judged more than once."""
 
 CELLS = _schema(
     *_CELL_COLUMNS,
@@ -224,6 +236,10 @@ class Run:
         """Return every answer with its contexts, a row a (cell, question); columns in ``ANSWERS``."""
         return self._parts("answers", ANSWERS)
 
+    def repeats(self) -> pd.DataFrame:
+        """Return every value of a judge that was asked several times; columns in ``REPEATS``."""
+        return self._parts("repeats", REPEATS)
+
     def cells(self) -> pd.DataFrame:
         """Return the state of every cell; columns in ``CELLS``."""
         return _frame(_rows(self.folder / _CELLS, CELLS))
@@ -248,8 +264,15 @@ class Run:
         statuses = _rows(self.folder / "scores" / f"{cell.slug}.parquet", SCORES)["status"].to_pylist()
         return sum(one == "failed" for one in statuses)
 
-    def write_cell(self, cell: Cell, *, scores: Sequence[Row], answers: Sequence[Row]) -> None:
-        """Replace the scores and answers of a cell."""
+    def write_cell(
+        self, cell: Cell, *, scores: Sequence[Row], answers: Sequence[Row], repeats: Sequence[Row] = ()
+    ) -> None:
+        """Replace the scores and answers of a cell, and what its judge said when asked again."""
+        judged_again = self.folder / "repeats" / f"{cell.slug}.parquet"
+        if repeats:
+            _write(judged_again, REPEATS, [{**asdict(cell), **row} for row in repeats])
+        else:
+            judged_again.unlink(missing_ok=True)
         for kind, schema, rows in (("answers", ANSWERS, answers), ("scores", SCORES, scores)):
             _write(self.folder / kind / f"{cell.slug}.parquet", schema, [{**asdict(cell), **r} for r in rows])
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rag_platform.evaluation.collection import Collections
+from rag_platform.evaluation.contexts import ContextKind
 from rag_platform.evaluation.datasets import Case
 from rag_platform.evaluation.labels import Unit, ranked_units
 from rag_platform.evaluation.ranking import Measure
@@ -35,6 +37,7 @@ class Found:
         ranking: What was found, and what it took.
         hits: The passages shown, best first; the first ``n_contexts`` are read by a generator.
         n_contexts: How many.
+        reads: ``hits``, or the kind of context that is read instead: then nothing was searched.
     """
 
     case: Case
@@ -42,18 +45,25 @@ class Found:
     ranking: Ranking
     hits: tuple[Hit, ...]
     n_contexts: int
+    reads: Literal["hits"] | ContextKind = "hits"
 
     @property
     def contexts(self) -> tuple[Hit, ...]:
         """What a generator reads."""
         return self.hits[: self.n_contexts]
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether a generator answers without any passage, on purpose."""
+        return self.reads == "none"
+
 
 def ranking_rows(found: Found, documents: Collections, measures: Sequence[Measure]) -> list[Row]:
     """Return the ranking measures of one question; of one that nobody judged they are skipped."""
     case, units = found.case, found.units
-    if not case.answerable or not units:
+    if found.reads != "hits" or not case.answerable or not units:
         reason = "unanswerable on purpose" if not case.answerable else "not judged"
+        reason = reason if found.reads == "hits" else "nothing is searched"
         return [score_row(case, str(measure), status="skipped", reason=reason) for measure in measures]
     ranked = ranked_units(found.hits, units, documents[case.collection])
     grades = {unit.unit_id: unit.grade for unit in units}

@@ -14,15 +14,17 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from rag_platform.answering.prompts import ALONE_VERSION
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.errors import GateFailed, MissingDependency, RagError
 from rag_platform.evaluation.collection import Collections
+from rag_platform.evaluation.contexts import Contexts
 from rag_platform.evaluation.datasets import Case, Dataset
 from rag_platform.evaluation.memo import Memo
 from rag_platform.evaluation.retrieval import embed_queries
 from rag_platform.index import lexical, lexicon
-from rag_platform.protocols import Encoder, Generator, Reranker
+from rag_platform.protocols import Encoder, Generator, KnowsAlone, Reranker
 from rag_platform.reranking.catalogue import resolve as resolve_reranker
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher
@@ -90,6 +92,7 @@ class Arm:
         searcher: What searches it.
         models: Where its encoders come from.
         publish: Embeds and publishes the corpus for an embedding model where that is due.
+        contexts: What questions are answered from instead of hits; None: from hits.
     """
 
     name: str
@@ -98,6 +101,7 @@ class Arm:
     searcher: Searcher
     models: Models
     publish: Callable[[str], None]
+    contexts: Contexts | None = None
 
 
 class Ranking(NamedTuple):
@@ -285,19 +289,26 @@ class Steps:
             sum(kept[key]["seconds"] for key in keys),
         )
 
-    def answered(self, generator: Generator, case: Case, contexts: Sequence[Chunk]) -> Answered:
+    def answered(
+        self, generator: Generator, case: Case, contexts: Sequence[Chunk], *, alone: bool = False
+    ) -> Answered:
         """Answer a question from its contexts; the same question with the same contexts is answered once.
+
+        ``alone`` asks a language model for what it knows by itself; a generator that knows nothing refuses.
 
         Raises:
             RagError: The generator failed.
         """
         passages = [Passage(one.indexed_text, one.source, one.page_first, one.path) for one in contexts]
-        key = self.answer_key(generator, case, contexts)
+        key = self.answer_key(generator, case, contexts, alone=alone)
         value = self.memo.get(key)
         repeated = value is not None
         if value is None:
             begin = time.perf_counter()
-            answer = generator.answer(case.query, passages)
+            if alone and isinstance(generator, KnowsAlone):
+                answer = generator.answer_alone(case.query)
+            else:
+                answer = generator.answer(case.query, passages)
             usage = answer.usage
             value = {
                 "text": answer.text,
@@ -311,8 +322,12 @@ class Steps:
         answer = Answer(value["text"], value["refused"], tuple(value["citations"]), Usage(*value["usage"]))
         return Answered(answer, value["seconds"], key, repeated)
 
-    def answer_key(self, generator: Generator, case: Case, contexts: Sequence[Chunk]) -> str:
+    def answer_key(
+        self, generator: Generator, case: Case, contexts: Sequence[Chunk], *, alone: bool = False
+    ) -> str:
         """Return what an answer depends on."""
+        if alone:
+            return fingerprint("answer alone", generator.recipe, ALONE_VERSION, case.query)
         read = [(one.indexed_text, one.source, one.page_first, one.path) for one in contexts]
         return fingerprint("answer", generator.recipe, case.query, read)
 

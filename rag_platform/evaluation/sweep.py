@@ -196,6 +196,7 @@ class Sweep:
             self._recipe(("reranker", cell.reranker, ""), self.models),
             [str(measure) for measure in self.measures],
             self.answering.recipe,
+            *((arm.contexts.context.recipe,) if arm.contexts else ()),
         )
 
     def _recipe(self, model: tuple[str, str, str], models: Models) -> str:
@@ -230,6 +231,9 @@ class Sweep:
         return found
 
     def _searched(self, model: str, arm: Arm) -> _Searched:
+        if arm.contexts is not None:
+            nothing: Rankings = {case.case_id: Ranking((), (), 0.0) for case in self.steps.dataset.cases}
+            return _Searched(arm, nothing, {}, 0.0, gate_passed=True)
         encoder = arm.models.encoder(model)
         passed = gated(self.steps.memo, encoder, self.gate)
         key = fingerprint("encode", encoder.recipe, arm.corpus.fingerprint)
@@ -271,7 +275,7 @@ class Sweep:
 
     def _score(self, cell: Cell, ranked: _Ranked, units: Mapping[str, tuple[Unit, ...]]) -> tuple[str, str]:
         """Write the scores, answers and state of a cell; return its status and the reason."""
-        scores, answers, reason = [], [], ""
+        scores, answers, repeats, reason = [], [], [], ""
         for case, found in self._found(ranked, units):
             if isinstance(found, RagError):
                 names = [*map(str, self.measures), *self.answering.measures]
@@ -282,8 +286,9 @@ class Sweep:
             more = self.answering.of(found, self.steps)
             scores += more.scores
             answers.append(more.answer)
+            repeats += more.repeats
             reason = reason or more.stopped
-        self.run.write_cell(cell, scores=scores, answers=answers)
+        self.run.write_cell(cell, scores=scores, answers=answers, repeats=repeats)
         status = "partial" if reason else "complete"
         self.run.write_states({cell: {**_state(status, reason), **self._took(cell, ranked, scores, answers)}})
         return status, reason
@@ -294,7 +299,13 @@ class Sweep:
         arm = ranked.searched.arm
         for case in self.steps.dataset.cases:
             ranking = ranked.rankings[case.case_id]
-            if isinstance(ranking, Ranking):
+            if arm.contexts is not None and isinstance(ranking, Ranking):
+                read = arm.contexts.of(case)
+                yield (
+                    case,
+                    Found(case, units[case.case_id], ranking, read, len(read), arm.contexts.context.kind),
+                )
+            elif isinstance(ranking, Ranking):
                 hits = self.steps.shown(ranking, ranked.searched.chunks, arm.options)
                 yield case, Found(case, units[case.case_id], ranking, hits, arm.options.k)
             else:

@@ -14,10 +14,20 @@ from types import MappingProxyType
 from typing import Any
 
 from rag_platform.errors import InvalidSetting, UnknownName
+from rag_platform.evaluation.contexts import CONTEXT_TOKENS, CONTEXTS, Context
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.settings import Settings
 
-__all__ = ["Changes", "applied", "parse_variants", "read_variants", "searched"]
+__all__ = [
+    "BASELINES",
+    "BASELINE_MARK",
+    "Changes",
+    "applied",
+    "parse_variants",
+    "read_context",
+    "read_variants",
+    "searched",
+]
 
 Changes = Mapping[str, str]
 """What a variant changes: setting or search option -> value as text."""
@@ -33,6 +43,20 @@ _PARSED = {
     "mode": str,
     "fusion": str,
 }
+_CONTEXT = ("context", "context_tokens")
+_LEAST_TOKENS = 50
+BASELINE_MARK = "baseline:"
+"""Names of variants that begin so are ours: no variant of a caller can bear them."""
+BASELINES: Mapping[str, Changes] = MappingProxyType(
+    {
+        f"{BASELINE_MARK}lexical": {"mode": "lexical"},
+        f"{BASELINE_MARK}dense": {"mode": "dense"},
+        f"{BASELINE_MARK}no-retrieval": {"context": "none"},
+        f"{BASELINE_MARK}long-context": {"context": "collection"},
+        f"{BASELINE_MARK}whole-document": {"context": "document"},
+    }
+)
+"""What every retrieval is compared with: BM25 alone, vectors alone, and answers without search."""
 _ALIASES = MappingProxyType({"top_k": "candidates", "top_r": "k"})
 
 
@@ -87,12 +111,11 @@ def applied(settings: Settings, changes: Changes) -> Settings:
     names = {alias.lower(): alias for alias in aliases.values()} | aliases
     given = {}
     for key, value in changes.items():
-        if _is_option(key):
+        if _is_option(key) or key in _CONTEXT:
             continue
         if key.lower() not in names:
-            raise UnknownName(
-                "setting or search option", key, (*names, *(f.name for f in fields(SearchOptions)))
-            )
+            known = (*names, *_CONTEXT, *(f.name for f in fields(SearchOptions)))
+            raise UnknownName("setting or search option", key, known)
         field = next(name for name, alias in aliases.items() if alias == names[key.lower()])
         if field in _FIXED:
             raise InvalidSetting(
@@ -120,6 +143,30 @@ def searched(options: SearchOptions, changes: Changes) -> SearchOptions:
     changed = replace(options, **given)
     changed.check()
     return changed
+
+
+def read_context(changes: Changes) -> Context | None:
+    """Return what a generator reads under a variant instead of hits; None: hits, as usual.
+
+    Raises:
+        UnknownName: There is no such context.
+        InvalidSetting: The number of tokens is none, or an option of search is changed beside it.
+    """
+    kind = changes.get("context")
+    if kind is None:
+        if "context_tokens" in changes:
+            raise InvalidSetting("context_tokens limits what context=document or context=collection reads")
+        return None
+    meant = next((one for one in CONTEXTS if one == kind), None)
+    if meant is None:
+        raise UnknownName("context", kind, CONTEXTS)
+    for key in changes:
+        if _is_option(key):
+            raise InvalidSetting(f"with context={kind} nothing is searched, so {key!r} would change nothing")
+    written = changes.get("context_tokens", str(CONTEXT_TOKENS))
+    if not written.isascii() or not written.isdigit() or int(written) < _LEAST_TOKENS:
+        raise InvalidSetting(f"context_tokens={written!r} is not allowed: write {_LEAST_TOKENS} or more")
+    return Context(meant, int(written))
 
 
 def _is_option(key: str) -> bool:

@@ -25,7 +25,7 @@ REFERENCE = Path(__file__).with_name("sweep.reference.toml")
 _BUNDLED = {"ablations": ABLATIONS, "reference": REFERENCE}
 _TEXTS = ("dataset", "documents", "generator", "name", "note")
 _LISTS = ("embedders", "rerankers")
-_KEYS = (*_TEXTS, *_LISTS, "budget", "max_calls", "settings", "variants")
+_KEYS = (*_TEXTS, *_LISTS, "budget", "max_calls", "baselines", "settings", "variants")
 
 
 def find_config(name: str) -> Path:
@@ -61,6 +61,7 @@ def read_config(path: Path) -> Mapping[str, Any]:
             **dict.fromkeys(_LISTS, is_list),
             "budget": isinstance(value, int | float),
             "max_calls": isinstance(value, int),
+            "baselines": isinstance(value, bool),
         }.get(key, isinstance(value, dict))
         if not right:
             raise InvalidSetting(f"{path}: {key!r} is {value!r}, which is not of its kind")

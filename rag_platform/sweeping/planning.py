@@ -14,9 +14,11 @@ from rag_platform.embedding import encoders
 from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.entries import Entry
 from rag_platform.errors import RagError
+from rag_platform.evaluation.contexts import Context
 from rag_platform.evaluation.datasets import Member
 from rag_platform.evaluation.judge import CALLS_A_METRIC
 from rag_platform.evaluation.results import Cell, Run
+from rag_platform.evaluation.variants import read_context
 from rag_platform.parsing.sniff import sniff
 from rag_platform.plan import embedding_table
 from rag_platform.remote import load_litellm
@@ -115,7 +117,8 @@ def _count(
 ) -> None:
     """Add what cells have before them."""
     n_questions = len(bench.dataset.cases)
-    for model in dict.fromkeys(cell.embedding_model for cell in left):
+    searched = [cell for cell in left if _context(bench, cell) is None]
+    for model in dict.fromkeys(cell.embedding_model for cell in searched):
         table = embedding_table(model)
         plan.embeddings += sum(
             n
@@ -127,9 +130,8 @@ def _count(
         plan.generations = n_questions * len(left)
     judge = bench.answering.judge
     if judge is not None:
-        k = bench.system.search_options.k
-        asked = sum(k if name == _A_CONTEXT else CALLS_A_METRIC[name] for name in bench.request.metrics)
-        plan.judge_calls = n_questions * len(left) * asked * bench.request.judge_repeats
+        asked = sum(_judge_calls(plan, bench, cell) for cell in left)
+        plan.judge_calls = n_questions * asked * bench.request.judge_repeats
     generator = bench.request.generator
     plan.cost = _cost(
         {
@@ -137,9 +139,22 @@ def _count(
             **({generator: plan.generations} if "/" in generator else {}),
         }
     )
-    plan.searches = n_questions * len({(cell.embedding_model, cell.variant) for cell in left})
+    plan.searches = n_questions * len({(cell.embedding_model, cell.variant) for cell in searched})
     depth = bench.system.search_options.depth
-    plan.rerank_pairs = n_questions * depth * sum(cell.reranker != "none" for cell in left)
+    plan.rerank_pairs = n_questions * depth * sum(cell.reranker != "none" for cell in searched)
+
+
+def _context(bench: Bench, cell: Cell) -> Context | None:
+    return read_context(bench.request.changes.get(cell.variant, {}))
+
+
+def _judge_calls(plan: SweepPlan, bench: Bench, cell: Cell) -> int:
+    """Return the calls a question of a cell; of a context of its own at most one a passage of the set."""
+    context = _context(bench, cell)
+    n_read = bench.system.search_options.k
+    if context is not None:
+        n_read = 0 if context.kind == "none" else plan.chunks
+    return sum(n_read if name == _A_CONTEXT else CALLS_A_METRIC[name] for name in bench.request.metrics)
 
 
 def _cost(calls: Mapping[str, int]) -> float | None:

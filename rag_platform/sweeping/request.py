@@ -12,10 +12,14 @@ from rag_platform.evaluation.datasets import Dataset
 from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
 from rag_platform.evaluation.layouts import load_dataset
 from rag_platform.evaluation.own import load_questions
+from rag_platform.evaluation.results import Cell
+from rag_platform.evaluation.variants import BASELINE_MARK, BASELINES, Changes
 from rag_platform.storage import sha256_of
 from rag_platform.types import fingerprint
 
 __all__ = ["SweepRequest", "collection_of", "corpus_fingerprint", "dataset_fingerprint", "load_set"]
+
+_NO_MODEL = "hashing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class SweepRequest:
         metrics: What the judge is asked for.
         judge_repeats: Times that everything is judged.
         baseline: Whether cells without a variant are measured, too.
+        baselines: Whether those of ``variants.BASELINES`` are measured, too.
     """
 
     dataset: str
@@ -47,11 +52,49 @@ class SweepRequest:
     metrics: Sequence[str] = DEEPEVAL_METRICS
     judge_repeats: int = 1
     baseline: bool = True
+    baselines: bool = False
+
+    @property
+    def changes(self) -> Mapping[str, Changes]:
+        """What each variant changes, those of the baselines included.
+
+        Without a generator there is none of the baselines that are about answers alone.
+        """
+        ours = {
+            name: changes
+            for name, changes in BASELINES.items()
+            if self.generator != "none" or "context" not in changes
+        }
+        return {**self.variants, **(ours if self.baselines else {})}
 
     @property
     def variant_names(self) -> tuple[str, ...]:
         """Variants in their order; the empty one first, unless it is left out."""
-        return (*([""] if self.baseline or not self.variants else []), *self.variants)
+        changes = self.changes
+        return (*([""] if self.baseline or not changes else []), *changes)
+
+    def cells(self, pairs: Sequence[tuple[str, str]]) -> list[Cell]:
+        """Return what is measured over a grid.
+
+        Every variant has a cell a pair, except those to which parts of a pair do not matter: a variant with
+        a context of its own and the lexical baseline are one cell, below the encoder without a model;
+        the dense baseline is one an encoder, without a reranker.
+
+        Args:
+            pairs: Embedding models and rerankers, as the catalogues name them.
+        """
+        everywhere, placed = [], []
+        models = dict.fromkeys(model for model, _ in pairs)
+        for name in self.variant_names:
+            changes = self.changes.get(name, {})
+            is_ours = name.startswith(BASELINE_MARK)
+            if "context" in changes or (is_ours and changes.get("mode") == "lexical"):
+                placed.append(Cell(_NO_MODEL, "none", name))
+            elif is_ours:
+                placed += [Cell(model, "none", name) for model in models]
+            else:
+                everywhere.append(name)
+        return [*(Cell(*pair, name) for pair in pairs for name in everywhere), *placed]
 
 
 def load_set(request: SweepRequest) -> Dataset:

@@ -13,6 +13,7 @@ from rag_platform.chunking.chunkers import chunk_recipe
 from rag_platform.errors import InvalidDataset, InvalidSetting, UnknownName
 from rag_platform.evaluation.answering import Answering, Budget
 from rag_platform.evaluation.collection import Collections, Reading, collection_name, publish_set, read_set
+from rag_platform.evaluation.contexts import Contexts
 from rag_platform.evaluation.datasets import Dataset
 from rag_platform.evaluation.judge import METRICS, Judge, judge_endpoint, load_judge
 from rag_platform.evaluation.memo import Memo
@@ -20,7 +21,7 @@ from rag_platform.evaluation.results import FOLDER, Cell, Run
 from rag_platform.evaluation.scoring import CODE
 from rag_platform.evaluation.steps import SEARCH, Arm, Corpus, Steps, options_recipe
 from rag_platform.evaluation.sweep import Sweep, sweep_measures
-from rag_platform.evaluation.variants import Changes, applied, searched
+from rag_platform.evaluation.variants import BASELINE_MARK, Changes, applied, read_context, searched
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.protocols import Generator
 from rag_platform.retrieval.options import SearchOptions
@@ -114,6 +115,12 @@ class Bench:
         Raises:
             InvalidSetting: It changes what a variant cannot change.
         """
+        arm, context = self._arm(name), read_context(self.request.changes.get(name, {}))
+        if context is None:
+            return arm
+        return replace(arm, contexts=Contexts(context, arm.corpus.documents, self.system.tokenizer))
+
+    def _arm(self, name: str) -> Arm:
         settings, changed, options = self.variant(name)
         system = System.from_settings(settings) if changed & {*_MADE} else self.system
         if self.sources and not changed & {*_MADE}:
@@ -127,7 +134,7 @@ class Bench:
         Raises:
             CallerError: It changes what a variant cannot change, or to what is not allowed.
         """
-        changes: Changes = self.request.variants.get(name, {})
+        changes: Changes = self.request.changes.get(name, {})
         settings = applied(self.system.settings, changes)
         options = replace(search_options(settings), reranker="none")
         return settings, _changed(self.system, settings, name), searched(options, changes)
@@ -193,6 +200,7 @@ class Bench:
         options = replace(search_options(system.settings), reranker="none")
         corpus, questions = corpus_fingerprint(self.dataset), dataset_fingerprint(self.dataset)
         recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), options_recipe(options)))
+        within = [cell for cell in cells if not cell.variant.startswith(BASELINE_MARK)]
         code = f"{__version__} {CODE} {SEARCH}"
         identity = fingerprint(questions, corpus, recipe, generator, judge, code, request.name)
         run_id = f"{collection_of(self.dataset).removeprefix('eval-')}-{identity[:10]}"
@@ -209,9 +217,9 @@ class Bench:
             request.generator,
             judge,
             code,
-            tuple(dict.fromkeys(cell.embedding_model for cell in cells)),
-            tuple(dict.fromkeys(cell.reranker for cell in cells)),
-            request.variants,
+            tuple(dict.fromkeys(cell.embedding_model for cell in within)),
+            tuple(dict.fromkeys(cell.reranker for cell in within)),
+            request.changes,
             (*map(str, sweep_measures()), *answering.measures),
         )
 
@@ -224,6 +232,8 @@ def check_request(bench: Bench) -> None:
     """
     for name in bench.request.variant_names:
         bench.variant(name)
+        if read_context(bench.request.changes.get(name, {})) and bench.request.generator == "none":
+            raise InvalidSetting(f"variant {name!r} is about answers, and the generator is none")
     if not bench.dataset.judged and bench.request.generator == "none":
         raise InvalidDataset(f"no question of {bench.dataset.name!r} is judged, so nothing can be measured")
     for metric in bench.request.metrics:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_platform.evaluation.leaderboard import Entry, Leaderboard, Row
 from rag_platform.evaluation.results import Cell
 from rag_platform.evaluation.standing import cell_name
+from rag_platform.evaluation.variants import BASELINE_MARK
 from rag_platform.text.markup import html_text
 
 if TYPE_CHECKING:
@@ -88,10 +89,14 @@ def measured_rows(board: Leaderboard) -> list[tuple[Row, Entry]]:
 
 
 def grids(board: Leaderboard) -> Iterator[Grid]:
-    """Yield a heat map for each variant, encoders and rerankers in the order of the run."""
+    """Yield a heat map for each variant, encoders and rerankers in the order of the run.
+
+    Baselines are single cells, and what has no value is no map: both stand in the table alone.
+    """
     found = {row.cell: entry.worst for row, entry in measured_rows(board)}
     cells = [row.cell for row in board.rows]
-    for variant in sorted({cell.variant for cell in cells}):
+    shown = {cell.variant for cell in found} or {cell.variant for cell in cells}
+    for variant in sorted(name for name in shown if not name.startswith(BASELINE_MARK)):
         within = [cell for cell in cells if cell.variant == variant]
         models = _in_order(board.run["embedding_models"], {cell.embedding_model for cell in within})
         rerankers = _in_order(board.run["rerankers"], {cell.reranker for cell in within})
