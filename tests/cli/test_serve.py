@@ -55,3 +55,11 @@ def test_who_comes_early_waits(host: str) -> None:
     with listening(host, port) as taken, socket.create_connection((host, port), timeout=5):
         connection, _ = taken.accept()
         connection.close()
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_other_machines_are_let_in_on_purpose_alone(tmp_path: Path, command: str) -> None:
+    done = rag(tmp_path, command, "--host", "0.0.0.0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "RAG_OPEN_TO_ALL=true" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -28,6 +28,7 @@ from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.errors import CallerError, MissingDependency
 from rag_platform.settings import Settings
 from rag_platform.system import System
+from serving.app import create_app
 from serving.mcp import http_app
 from serving.tools import Tools
 
@@ -426,12 +427,7 @@ def test_a_slow_model_does_not_hold_up_other_callers(home: Path) -> None:
         return encode(texts, prompt)  # type: ignore[arg-type]
 
     calibrated.inner.encode = slow  # type: ignore[method-assign, assignment]
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
-        config = uvicorn.Config(http_app(system, warm=False), log_level="error")
-        service = uvicorn.Server(config)
-        serving = threading.Thread(target=service.run, kwargs={"sockets": [listener]}, daemon=True)
-        serving.start()
+    with in_a_thread(http_app(system, warm=False)) as address:
 
         async def talk(client: Client) -> float:
             async with anyio.create_task_group() as tasks:
@@ -443,6 +439,26 @@ def test_a_slow_model_does_not_hold_up_other_callers(home: Path) -> None:
             raise AssertionError
 
         assert session(address, talk) < 1
+
+
+def test_the_http_service_answers_agents_too(home: Path) -> None:
+    with in_a_thread(create_app(system=wire(home))) as address:
+        found = good(call(address, "search_documents", query="उम्लेको पानी", k=1))
+        assert found["generations"] == {"nepali_docs": 1}
+        assert "the query is blank" in bad(call(address, "search_documents", query=" "))
+        evil = httpx.post(address, json={}, headers={"host": "evil.example"}, trust_env=False)
+        assert evil.status_code == 421
+        assert httpx.get(address.replace("/mcp", "/healthz"), trust_env=False).status_code == 200
+
+
+@contextlib.contextmanager
+def in_a_thread(app: Any) -> Iterator[str]:
+    """Serve an application from this process and give the address of its agents."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        service = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+        serving = threading.Thread(target=service.run, kwargs={"sockets": [listener]}, daemon=True)
+        serving.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
         service.should_exit = True
-        serving.join(timeout=10)
+        serving.join(timeout=20)
     assert not serving.is_alive()
