@@ -108,9 +108,11 @@ async def conversations(request: Request) -> ConversationsAnswer:
 @router.get("/v1/conversations/{conversation_id}", responses=errors(400, 404))
 async def conversation(conversation_id: str, request: Request) -> ConversationAnswer:
     """Return a kept conversation with what was said."""
-    kept = service_of(request).conversations
-    turns = await service_of(request).off_loop(lambda: kept.turns(conversation_id))
-    found = [one for one in kept.all() if one.conversation_id == conversation_id]
+    service = service_of(request)
+    kept = service.conversations
+    turns = await service.off_loop(lambda: kept.turns(conversation_id))
+    listed = await service.off_loop(kept.all)
+    found = [one for one in listed if one.conversation_id == conversation_id]
     if not found:
         raise HTTPException(404, f"there is no conversation {conversation_id!r}")
     return ConversationAnswer.of(found[0], turns)

@@ -15,6 +15,7 @@ from support import TEXTS, drop
 from jobs.claims import CLAIM, LAUNCHED_BY, new_owner
 from jobs.run import ingest, instance_for
 from rag_platform.errors import CallerError
+from rag_platform.ingestion import ingest as by_library
 from rag_platform.stages import Outcome
 from rag_platform.system import System
 
@@ -66,6 +67,14 @@ def test_many_new_files_and_two_models_are_three_runs(system: System, ingested: 
     assert run.tags[CLAIM].startswith("cli:")
     assert run.tags[".dagster/repository"] == "__repository__@definitions"
     assert all(entry.owner is None for entry in system.catalog.entries())
+
+
+def test_what_the_library_ingested_needs_no_run(system: System, ingested: Ingest) -> None:
+    drop(system, TEXTS)
+    by_library(system, [("nepali_docs", source) for source in TEXTS])
+    assert ingested() == []
+    assert jobs(system) == []
+    assert published(system) == [("hashing", 1, 4)]
 
 
 def test_nothing_to_do_is_no_run(system: System, ingested: Ingest) -> None:

@@ -248,6 +248,19 @@ def test_health_and_readiness(client: httpx.Client) -> None:
     }
 
 
+def test_agents_are_answered_at_mcp(client: httpx.Client) -> None:
+    said = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "परीक्षक", "version": "1"},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": said}
+    headers = {"accept": "application/json, text/event-stream"}
+    answer = client.post("/mcp", json=body, headers=headers)
+    assert answer.status_code == 200
+    assert "rag-platform" in answer.text
+
+
 def test_no_page_of_the_service_fetches_from_elsewhere(client: httpx.Client) -> None:
     assert client.get("/docs").status_code == client.get("/redoc").status_code == 404
     assert "/v1/search" in client.get("/openapi.json").json()["paths"]

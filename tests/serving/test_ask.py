@@ -12,6 +12,7 @@ import httpx
 import pytest
 from http_service import events_of, served, wait, wire
 from model_server import Fault, ModelServer, Says, call, speaking
+from runs import HASHING, SMALL, write_run
 from support import TEXTS, drop, ingest
 
 from rag_platform.system import System
@@ -53,12 +54,12 @@ def client(system: System) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture
-def speaker(tmp_path: Path) -> Iterator[tuple[httpx.Client, ModelServer]]:
-    """A service whose answers come from a language model that says what the test puts into its script."""
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, ModelServer]]:
+    """A service whose answers come from a language model."""
     with speaking([]) as server:
         system = wire(
-            tmp_path,
+            tmp_path_factory.mktemp("spoken"),
             LLM_PROVIDER="openai",
             OPENAI_BASE_URL=server.url,
             OPENAI_API_KEY="sk-secret-7",
@@ -68,6 +69,15 @@ def speaker(tmp_path: Path) -> Iterator[tuple[httpx.Client, ModelServer]]:
         ingest(system)
         with served(create_app(system=system)) as client:
             yield client, server
+
+
+@pytest.fixture
+def speaker(spoken: tuple[httpx.Client, ModelServer]) -> tuple[httpx.Client, ModelServer]:
+    """That service, and its model, which says what the test puts into its script."""
+    server = spoken[1]
+    server.script.clear()
+    server.bodies.clear()
+    return spoken
 
 
 def ask(client: httpx.Client, question: str = TAX, **more: object) -> Any:
@@ -198,20 +208,22 @@ def test_a_model_searches_by_itself(speaker: tuple[httpx.Client, ModelServer]) -
 def test_a_provider_that_fails_is_502_and_nothing_is_kept(speaker: tuple[httpx.Client, ModelServer]) -> None:
     client, server = speaker
     server.script.append(REFUSED)
+    before = client.get("/v1/conversations").json()
     answer = ask(client, tools=False, conversation_id="kept-conversation")
     assert (answer.status_code, answer.json()["code"]) == (502, "upstream_error")
     assert "sk-secret-7" not in answer.text
-    assert client.get("/v1/conversations").json() == {"conversations": []}
+    assert client.get("/v1/conversations").json() == before
 
 
 def test_a_stream_that_breaks_ends_in_an_error(speaker: tuple[httpx.Client, ModelServer]) -> None:
     client, server = speaker
     server.script.append(Says(("सम्पत्ति कर असार मसान्तभित्र तिर्नुपर्छ [1]। ", "अर्को "), cut="broken"))
+    before = client.get("/v1/conversations").json()
     events = events_of(ask(client, stream=True, tools=False).text)
     assert events[0][0] == "sources"
     assert events[-1][0] == "error"
     assert set(events[-1][1]) == {"detail", "code", "request_id"}
-    assert client.get("/v1/conversations").json() == {"conversations": []}
+    assert client.get("/v1/conversations").json() == before
 
 
 def test_a_slow_model_does_not_hold_up_the_event_loop(speaker: tuple[httpx.Client, ModelServer]) -> None:
@@ -268,6 +280,20 @@ def test_models_say_who_may_answer(client: httpx.Client, speaker: tuple[httpx.Cl
         ("gpt-4o-mini", True),
         ("gpt-4o", False),
     ]
+
+
+def test_the_last_sweep_is_shown(tmp_path: Path) -> None:
+    system = wire(tmp_path)
+    scores = {SMALL: {"nDCG@10": [1.0, 1.0, 0.5, 1.0]}, HASHING: {"nDCG@10": [0.0, 0.5, 0.5, 0.0]}}
+    write_run(system.home, scores)
+    with served(create_app(system=system)) as client:
+        board = client.get("/v1/leaderboard").json()
+        assert board["main_measure"] == "nDCG@10"
+        assert [row["embedding_model"] for row in board["rows"]] == [
+            SMALL.embedding_model,
+            HASHING.embedding_model,
+        ]
+        assert client.get("/v1/leaderboard", params={"measure": "MRR@3"}).status_code == 404
 
 
 def test_no_leaderboard_is_404(client: httpx.Client) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
+from rag_platform.cli.app import main
 from rag_platform.errors import InvalidSetting
 from serving.binding import check_binding, is_local
 from serving.errors import answer
@@ -107,6 +109,17 @@ def test_an_address_that_others_reach_is_refused_with_the_remedy(host: str) -> N
     with pytest.raises(InvalidSetting, match="set RAG_OPEN_TO_ALL=true"):
         check_binding(host, open_to_all=False)
     check_binding(host, open_to_all=True)
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_the_command_line_refuses_it(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RAG_HOME", str(tmp_path))
+    with pytest.raises(SystemExit) as end:
+        main([command, "--host", "0.0.0.0"])
+    assert end.value.code == 1
+    assert "set RAG_OPEN_TO_ALL=true" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
