@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -462,3 +464,20 @@ def in_a_thread(app: Any) -> Iterator[str]:
         service.should_exit = True
         serving.join(timeout=20)
     assert not serving.is_alive()
+
+
+def test_the_snippets_of_the_guide_start_what_is_here() -> None:
+    guide = (ROOT / "docs/mcp.md").read_text(encoding="utf-8")
+    written = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", guide, re.DOTALL)]
+    written += [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)]
+    entries = [entry for one in written for named in one.values() for entry in named.values()]
+    assert len(entries) == 6
+    for entry in entries:
+        if "command" in entry:
+            assert entry["command"] == "rag"
+            assert entry["args"] == ["mcp", "--transport", "stdio"]
+            assert Path(entry["env"]["RAG_HOME"]).is_absolute()
+        else:
+            assert {entry.get("url"), entry.get("httpUrl")} == {None, "http://127.0.0.1:8000/mcp"}
+    for name in READING | {"ingest_document"}:
+        assert f"| `{name}` |" in guide
