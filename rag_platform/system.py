@@ -11,6 +11,7 @@ from typing import Self
 from rag_platform.answering.ask import Asker
 from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
+from rag_platform.answering.pages import PageFinder
 from rag_platform.answering.prompts import PromptGenerator
 from rag_platform.answering.providers import Access, Connection, connect
 from rag_platform.answering.refusal import CalibratedGate
@@ -91,7 +92,13 @@ class System:
     @cached_property
     def asker(self) -> Asker:
         """Answers questions from what the searcher finds."""
-        return Asker(self.searcher, self.generator, use_tools=self.settings.use_tools, gate=CalibratedGate())
+        return Asker(
+            self.searcher,
+            self.generator,
+            use_tools=self.settings.use_tools,
+            gate=CalibratedGate(),
+            page_of=PageFinder(self.catalog, self.tables),
+        )
 
     def generator(self, name: str = "", *, temperature: float | None = None) -> Generator:
         """Return who answers a request.

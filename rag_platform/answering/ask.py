@@ -18,6 +18,7 @@ from rag_platform.protocols import Generator
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher, SearchResult
 from rag_platform.text.normalize import stored_text
+from rag_platform.types import Chunk
 
 __all__ = ["Asker", "Delta", "Done", "Event", "Reply", "Sources", "Turn"]
 
@@ -30,6 +31,7 @@ class Asker:
         load_generator: Returns who answers where a call names nobody.
         use_tools: Whether a model may search by itself, unless a call says otherwise.
         gate: What tells that the documents do not answer; None: the generator alone says so.
+        page_of: Tells the page of a position of a chunk's document; None: the first that the chunk touches.
     """
 
     def __init__(
@@ -39,9 +41,10 @@ class Asker:
         *,
         use_tools: bool = True,
         gate: Gate | None = None,
+        page_of: Callable[[Chunk, int], int] | None = None,
     ) -> None:
         self._searcher, self._load_generator = searcher, load_generator
-        self._use_tools, self._gate = use_tools, gate
+        self._use_tools, self._gate, self._page_of = use_tools, gate, page_of
 
     def ask(
         self,
@@ -105,6 +108,6 @@ class Asker:
             return self._searcher.search(query, collection=collection, model=model, options=options)
 
         who = generator or self._load_generator()
-        run = Run(asked, checked(history), search, options, who, model, self._gate, strict)
+        run = Run(asked, checked(history), search, options, who, model, self._gate, strict, self._page_of)
         wants_tools = self._use_tools if tools is None else tools
         return with_tools(run, who) if wants_tools and isinstance(who, Chat) else run.retrieved()

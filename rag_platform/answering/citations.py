@@ -6,7 +6,7 @@ No model is asked and nothing is searched. What a claim says and whether a passa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,7 +47,7 @@ class Citation:
 
     Attributes:
         marker: The ``n`` of ``[n]``: the hit's place, from 1.
-        page: On which the quote begins, as far as the chunk tells.
+        page: On which the quote begins.
         start: First code point of the quote in the document; ``end`` the one behind its last.
         quote: The stored text there, exactly.
         verified: The passage supports the sentence.
@@ -88,6 +88,11 @@ class Verified:
     refused: bool = False
 
 
+def first_page(chunk: Chunk, position: int) -> int:
+    """Return the page on which a chunk begins: that of any position in it, where it touches only one."""
+    return chunk.page_first
+
+
 def verify(
     answer_text: str, hits: Sequence[Hit], *, strict: bool = False, language: Spoken = "ne"
 ) -> Verified:
@@ -123,10 +128,18 @@ class Verifier:
         hits: The first is ``[1]``.
         strict: Leave out what is not supported, or cannot be checked.
         language: Of the words that are added.
+        page_of: Tells the page of a position of a chunk's document.
     """
 
-    def __init__(self, hits: Sequence[Hit], *, strict: bool = False, language: Spoken = "ne") -> None:
-        self._sources = [_Source(number, hit) for number, hit in enumerate(hits, start=1)]
+    def __init__(
+        self,
+        hits: Sequence[Hit],
+        *,
+        strict: bool = False,
+        language: Spoken = "ne",
+        page_of: Callable[[Chunk, int], int] = first_page,
+    ) -> None:
+        self._sources = [_Source(number, hit, page_of) for number, hit in enumerate(hits, start=1)]
         self._strict, self._language = strict, language
         self._held, self._raw, self._kept = "", "", False
         self.citations: list[Citation] = []
@@ -206,8 +219,8 @@ class Verifier:
 class _Source:
     """A hit that is cited as ``[number]``."""
 
-    def __init__(self, number: int, hit: Hit) -> None:
-        self.number, self._hit = number, hit
+    def __init__(self, number: int, hit: Hit, page_of: Callable[[Chunk, int], int]) -> None:
+        self.number, self._hit, self._page_of = number, hit, page_of
 
     @cached_property
     def _text(self) -> str:
@@ -301,7 +314,7 @@ class _Source:
             document_id=chunk.document_id,
             chunk_id=chunk.chunk_id,
             source=chunk.source,
-            page=chunk.page_first,
+            page=self._page_of(chunk, chunk.start + start),
             start=chunk.start + start,
             end=chunk.start + end,
             quote=chunk.text[start:end],

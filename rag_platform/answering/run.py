@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag_platform.answering.chat import Chat, Message, Said
-from rag_platform.answering.citations import Verifier, source_text
+from rag_platform.answering.citations import Verifier, first_page, source_text
 from rag_platform.answering.conversation import Turn, condensing, standalone
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.prompts import PromptGenerator, messages, refusal, spoken, written
@@ -19,7 +19,7 @@ from rag_platform.answering.reply import Delta, Done, Event, Reply, ReplyMode, S
 from rag_platform.protocols import Generator
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import SearchResult
-from rag_platform.types import Hit, Passage, Usage
+from rag_platform.types import Chunk, Hit, Passage, Usage
 
 __all__ = ["Run", "passage"]
 
@@ -35,6 +35,7 @@ class Run:
         search: Searches the collections of the question.
         gate: None: the generator alone refuses.
         strict: Leave out what the sources do not support.
+        page_of: Tells the page of a position of a chunk's document; None: the first that the chunk touches.
         said: The answer so far, as it was told.
     """
 
@@ -46,6 +47,7 @@ class Run:
     model: str
     gate: Gate | None = None
     strict: bool = False
+    page_of: Callable[[Chunk, int], int] | None = None
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
     said: str = ""
@@ -93,7 +95,9 @@ class Run:
 
     def verifier(self, hits: Sequence[Hit]) -> Verifier:
         """Return what checks the answer against these hits."""
-        return Verifier(hits, strict=self.strict, language=spoken(self.question))
+        return Verifier(
+            hits, strict=self.strict, language=spoken(self.question), page_of=self.page_of or first_page
+        )
 
     def checked(self, verifier: Verifier, pieces: Iterable[str]) -> Iterator[Event]:
         """Yield the words of an answer as they are checked, to the end."""
