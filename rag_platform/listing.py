@@ -1,17 +1,56 @@
-"""What there is: collections with their generations, models with what they need; nothing is loaded."""
+"""What there is: documents, collections, models and what they need; only looked at, nothing is loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from rag_platform import pipeline
 from rag_platform.embedding import encoders
+from rag_platform.entries import Entry
 from rag_platform.errors import RagError
 from rag_platform.protocols import Manifest
 from rag_platform.reranking import rerankers
+from rag_platform.stages import read_rows
 from rag_platform.system import System
+from rag_platform.tables import chunks_from
+from rag_platform.types import Chunk, Document
 
-__all__ = ["CollectionState", "GeneratorState", "ModelState", "Models", "collections", "models"]
+__all__ = [
+    "CollectionState",
+    "GeneratorState",
+    "Info",
+    "ModelState",
+    "Models",
+    "StoredDocument",
+    "collections",
+    "info",
+    "models",
+    "stored",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document with what was made of it; without pages or chunks where that stage has not run."""
+
+    entry: Entry
+    document: Document
+    chunks: tuple[Chunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What a platform is set to, and how much it holds."""
+
+    home: Path
+    collection: str
+    embedding_model: str
+    reranker: str
+    llm_provider: str
+    n_collections: int
+    n_documents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +99,34 @@ class Models:
     generators: tuple[GeneratorState, ...]
 
 
+def stored(system: System, entry: Entry) -> StoredDocument:
+    """Return a document with its pages and chunks.
+
+    Raises:
+        StorageError: A table of it is gone or damaged.
+    """
+    empty = Document(entry.source, entry.content_sha256, entry.format, (), entry.collection)
+    return StoredDocument(
+        entry,
+        pipeline.document(system, entry) if _made(entry, "pages") else empty,
+        tuple(chunks_from(read_rows(system.tables, "chunks", entry))) if _made(entry, "chunks") else (),
+    )
+
+
+def info(system: System) -> Info:
+    """Return what a system is set to, and how much it holds."""
+    settings, catalog = system.settings, system.catalog
+    return Info(
+        home=system.home,
+        collection=settings.collection_name,
+        embedding_model=encoders.resolve(settings.embedding_model).name,
+        reranker=system.search_options.reranker,
+        llm_provider=settings.llm_provider,
+        n_collections=len(catalog.collections()),
+        n_documents=len(catalog.entries()),
+    )
+
+
 def collections(system: System) -> list[CollectionState]:
     """Return the collections, the owner of the inbox's root first."""
     published = system.index.published()
@@ -98,6 +165,11 @@ def models(system: System) -> Models:
         ),
         tuple(_generators(system)),
     )
+
+
+def _made(entry: Entry, stage: str) -> bool:
+    record = entry.stages.get(stage)
+    return record is not None and record.failure is None
 
 
 def _generators(system: System) -> Iterator[GeneratorState]:

@@ -7,25 +7,33 @@ questions are searched in ``retrieval``, how they are answered in ``answering``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
-from rag_platform import ingestion, pipeline, tables
+from rag_platform import ingestion, pipeline
 from rag_platform.embedding.encoders import resolve
 from rag_platform.errors import CallerError, RagError, UnknownName
 from rag_platform.ingestion import Ingested
-from rag_platform.listing import CollectionState, Models, collections, models
+from rag_platform.listing import (
+    CollectionState,
+    Info,
+    Models,
+    StoredDocument,
+    collections,
+    info,
+    models,
+    stored,
+)
 from rag_platform.privacy import keep_private
 from rag_platform.receiving import receive, safe_name, said
 from rag_platform.retrieval.filters import parse_filters
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.settings import Settings
-from rag_platform.stages import read_rows
 from rag_platform.system import System
-from rag_platform.types import Chunk, Document, Failure, document_id, fingerprint
+from rag_platform.types import Failure, document_id, fingerprint
 
 if TYPE_CHECKING:
     from rag_platform.answering.ask import Event, Reply
@@ -38,32 +46,10 @@ if TYPE_CHECKING:
     from rag_platform.retrieval.search import SearchResult
     from rag_platform.stages import Progress
 
-__all__ = ["Conversation", "Info", "Names", "RagPlatform", "StoredDocument"]
+__all__ = ["Conversation", "Names", "RagPlatform"]
 
 Names = str | Sequence[str] | None
 """One collection, several, or the default one."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
-    """A document with what was made of it; without pages or chunks where that stage has not run."""
-
-    entry: Entry
-    document: Document
-    chunks: tuple[Chunk, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Info:
-    """What this platform is set to, and how much it holds."""
-
-    home: Path
-    collection: str
-    embedding_model: str
-    reranker: str
-    llm_provider: str
-    n_collections: int
-    n_documents: int
 
 
 class RagPlatform:
@@ -216,14 +202,7 @@ class RagPlatform:
         Raises:
             UnknownName: There is none.
         """
-        entry, system = self._entry(key, collection), self.system
-        pages, chunks = (_made(entry, stage) for stage in ("pages", "chunks"))
-        empty = Document(entry.source, entry.content_sha256, entry.format, (), entry.collection)
-        return StoredDocument(
-            entry,
-            pipeline.document(system, entry) if pages else empty,
-            tuple(tables.chunks_from(read_rows(system.tables, "chunks", entry))) if chunks else (),
-        )
+        return stored(self.system, self._entry(key, collection))
 
     def delete(self, key: str, *, collection: str | None = None) -> Ingested:
         """Remove a document, by its id or source, from the inbox and from the published collection.
@@ -356,16 +335,7 @@ class RagPlatform:
 
     def info(self) -> Info:
         """Say what this platform is set to, and how much it holds."""
-        settings, catalog = self.system.settings, self.system.catalog
-        return Info(
-            home=self.system.home,
-            collection=settings.collection_name,
-            embedding_model=self._model(None),
-            reranker=self.system.search_options.reranker,
-            llm_provider=settings.llm_provider,
-            n_collections=len(catalog.collections()),
-            n_documents=len(catalog.entries()),
-        )
+        return info(self.system)
 
     def leaderboard(self, run: str | None = None, *, measure: str | None = None) -> Leaderboard:
         """Compare the cells of a sweep's run, the last complete one unless another is named.
@@ -462,11 +432,6 @@ def _refused(collection: str, source: str, error: RagError) -> Ingested:
     """Return what became of a file that could not even be copied into the inbox."""
     failure = Failure("inbox", error.code, str(error), error.retryable)
     return Ingested(collection, source, 0, 0, 0, document_id(collection, source), "failed", failure, 0)
-
-
-def _made(entry: Entry, stage: str) -> bool:
-    record = entry.stages.get(stage)
-    return record is not None and record.failure is None
 
 
 def _is_id(key: str) -> bool:
