@@ -20,6 +20,7 @@ from rag_platform.cli.leaderboard import compare, gate, leaderboard, report
 from rag_platform.cli.listing import collections, doctor, documents, models
 from rag_platform.cli.mcp import mcp
 from rag_platform.cli.parse import parse
+from rag_platform.cli.questions import questions
 from rag_platform.cli.reference import eval_generate, eval_score
 from rag_platform.cli.render import say, use_utf8
 from rag_platform.cli.runs import runs
@@ -119,4 +120,5 @@ for _command in (
 for _name, _alias in (("query", ask), ("eval-generate", eval_generate), ("eval-score", eval_score)):
     app.command(_name, hidden=True)(_alias)  # the reference system's names
 app.add_typer(evaluate)
+app.add_typer(questions)
 app.add_typer(runs)
