@@ -63,6 +63,10 @@ __all__ = [
 ]
 
 
+_SHOWN = 50
+"""Known names in a message; a collection may have thousands of documents."""
+
+
 class RagError(Exception):
     """Root of everything this library raises on purpose."""
 
@@ -86,7 +90,9 @@ class UnknownName(CallerError):
         spellings = {k.rpartition("/")[2].lower(): k for k in self.known} | {k.lower(): k for k in self.known}
         near = difflib.get_close_matches(name.lower(), spellings, n=1, cutoff=0.5)
         hint = f" Did you mean {spellings[near[0]]!r}?" if near else ""
-        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(self.known) or 'none'}.")
+        more = len(self.known) - _SHOWN
+        shown = f"{', '.join(self.known[:_SHOWN])} and {more} more" if more > 0 else ", ".join(self.known)
+        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {shown or 'none'}.")
 
 
 class InvalidSetting(CallerError):

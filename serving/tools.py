@@ -165,6 +165,9 @@ class Tools:
         last_page: Annotated[int | None, Field(ge=1)] = None,
     ) -> DocumentText:
         """Read a document page by page, as it was read; long ones in several calls, see `next_page`."""
+        known = self._rag.system.catalog.collections()
+        if collection is not None and collection not in known:
+            raise UnknownName("collection", collection, known)
         try:
             found = self._rag.document(document, collection=collection)
         except UnknownName as error:

@@ -270,6 +270,7 @@ def test_lists(url: str) -> None:
         ("get_document", {"document": "कर सुचना.txt"}, "Did you mean 'कर सूचना.txt'?"),
         ("get_document", {"document": "3c45c6bb-cc60-5d7c-a03b-c5092b09add2"}, "list_documents lists them"),
         ("list_documents", {"collection": "lawz"}, "Did you mean 'laws'?"),
+        ("get_document", {"document": "x", "collection": "lawz"}, "Did you mean 'laws'?"),
         ("ingest_document", {"path": "/etc/passwd"}, "Unknown tool"),
     ],
 )
