@@ -263,6 +263,9 @@ class Settings(BaseSettings):
         (),
         "models of the provider that a request may name beside the default, comma-separated",
     )
+    model_profiles: str = _setting(
+        "RAG_MODEL_PROFILES", "", "TOML file with named chat models (docs/answers.md); empty: none"
+    )
     llm_timeout_s: float = _setting("RAG_LLM_TIMEOUT_S", 60.0, "seconds that a provider may be silent", gt=0)
     llm_max_tokens: int = _setting("RAG_LLM_MAX_TOKENS", 1024, "tokens of an answer at most", ge=16)
     llm_temperature: float = _setting("LLM_TEMPERATURE", 0.3, "temperature", ge=0, le=2)

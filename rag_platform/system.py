@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from rag_platform.answering.ask import Asker
 from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.pages import PageFinder
+from rag_platform.answering.profiles import read_profiles
 from rag_platform.answering.prompts import PromptGenerator
 from rag_platform.answering.providers import Access, Connection, connect
 from rag_platform.answering.refusal import CalibratedGate
@@ -55,6 +57,11 @@ class System:
         self.raw = RawStore(self.home / "raw")
         self.tables = TableStore(self.home / "tables")
         self.cache = EmbeddingCache(self.home / "cache")
+        self.profiles = (
+            read_profiles(Path(settings.model_profiles).expanduser(), os.environ)
+            if settings.model_profiles
+            else {}
+        )
         self._index = index
         self._encoders = Loaded[Encoder](settings.models_in_memory)
         self._rerankers = Loaded[Reranker](settings.models_in_memory)
@@ -104,8 +111,9 @@ class System:
         """Return who answers a request.
 
         Args:
-            name: ``extractive``, ``prompt``, or a model of the provider that ``RAG_LLM_MODELS`` allows;
-                empty: the provider's model, ``extractive`` where none is configured.
+            name: ``extractive``, ``prompt``, a profile of ``RAG_MODEL_PROFILES``, or a model of the
+                provider that ``RAG_LLM_MODELS`` allows; empty: the provider's model, ``extractive`` where
+                none is configured.
             temperature: 0 to 2; None: the settings'.
 
         Raises:
@@ -115,10 +123,13 @@ class System:
         settings = self.settings
         if name in ("extractive", "prompt") or not (name or settings.llm_provider):
             return PromptGenerator() if name == "prompt" else ExtractiveGenerator()
+        if name in self.profiles:
+            return self.chat_model(name, temperature=temperature)
         default = self.chat_model(temperature=temperature) if settings.llm_provider else None
         if default is None or name not in ("", default.model, *settings.llm_models):
             known = (default.model, *settings.llm_models) if default else ()
-            raise UnknownName("model (RAG_LLM_MODELS allows)", name, ("extractive", "prompt", *known))
+            names = ("extractive", "prompt", *self.profiles, *known)
+            raise UnknownName("model (RAG_LLM_MODELS allows)", name, names)
         return self.chat_model(model=name, temperature=temperature) if name else default
 
     def chat_model(
@@ -132,7 +143,11 @@ class System:
             UnknownName: There is no such provider.
         """
         settings = self.settings
-        heat = settings.llm_temperature if temperature is None else temperature
+        profile = self.profiles.get(provider or settings.llm_provider)
+        usual = settings.llm_temperature
+        if profile is not None and profile.temperature is not None:
+            usual = profile.temperature
+        heat = usual if temperature is None else temperature
         if not 0 <= heat <= 2:
             raise CallerError(f"the temperature is {heat}, allowed is 0 to 2")
         return ChatModel(
@@ -150,6 +165,9 @@ class System:
             UnknownName: There is no such provider.
         """
         settings, named = self.settings, provider or self.settings.llm_provider
+        if named in self.profiles:
+            profile = self.profiles[named].connection
+            return profile.to(model) if model else profile
         return connect(
             named,
             own=_access(settings, named),
