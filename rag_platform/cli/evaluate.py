@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings
-from rag_platform.cli.render import Format, Row, emit, say
+from rag_platform.cli.render import Format, Row, emit, log_to_stderr, say
 from rag_platform.cli.search import SearchMode
 
 if TYPE_CHECKING:
     from rag_platform.evaluation.datasets import Dataset
     from rag_platform.evaluation.ranking import Measure
     from rag_platform.evaluation.retrieval import Evaluation, TopScores
+    from rag_platform.evaluation.service import Asked, Report, Summary
     from rag_platform.evaluation.statistics import Interval
     from rag_platform.settings import Settings
     from rag_platform.system import System
 
-__all__ = ["evaluate", "retrieval", "step_progress"]
+__all__ = ["answers", "evaluate", "retrieval", "step_progress"]
 
 evaluate = typer.Typer(name="evaluate", help="Measure on labelled sets.", no_args_is_help=True)
 _ALL = "all"
@@ -85,6 +88,116 @@ def retrieval(
         write_qrels(qrels_file, evaluation.qrels)
 
 
+@evaluate.command()
+def answers(
+    dataset: Annotated[
+        str, typer.Argument(help="Folder or name of a set, or a CSV file of questions: nepali_starter.")
+    ],
+    url: Annotated[str, typer.Option("--url", help="Address of the service, as http://127.0.0.1:8000.")],
+    documents: Annotated[
+        Path | None, typer.Option("--documents", help="Folder of the documents of a CSV file of questions.")
+    ] = None,
+    collection: Annotated[
+        str | None, typer.Option("--collection", help="That the service searches; else its own default.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Who answers, of those that the service allows.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, max=1000, help="Hits; else as many as the service returns.")
+    ] = None,
+    timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one answer.")] = 120.0,
+    output: Output = Format.table,
+    verbose: Verbose = False,
+) -> None:
+    """Score a running service: every question is asked at /v1/ask, and every error counts.
+
+    Exit code 1 when no question was answered.
+    """
+    from rag_platform.evaluation.service import Service, score_service
+    from rag_platform.evaluation.sweep import sweep_measures
+    from rag_platform.sweeping.request import SweepRequest, load_set
+
+    log_to_stderr(verbose=verbose)
+    found = load_set(SweepRequest(dataset, str(documents) if documents else ""))
+    given = {"collection": collection, "model": model, "k": k}
+    options = {name: value for name, value in given.items() if value is not None}
+    with Service(url, options=options, timeout_s=timeout) as service, step_progress() as tell:
+        report = score_service(service, found, sweep_measures(), tell)
+    _tell_service(report)
+    emit(output, {**_service_value(report), "asked_with": options}, _service_rows(report))
+    if len(report.failed) == len(report.asked):
+        raise typer.Exit(1)
+
+
+def _tell_service(report: Report) -> None:
+    """Say on stderr what failed, and how refusals went."""
+    for reason, n in Counter(one.reason for one in report.failed).most_common(5):
+        say(f"{n} of {len(report.asked)} questions failed: {reason}")
+    found = report.refusals
+    say(
+        f"refused {found.n_refused} of {len(report.asked)}: precision {found.precision:.3f}, recall"
+        f" {found.recall:.3f} of {found.n_unanswerable} unanswerable; answered {found.answered:.3f} of"
+        f" {found.n_answerable} answerable"
+    )
+
+
+def _service_value(report: Report) -> Row:
+    """Return what a service reached, for JSON; what is not known is null."""
+    replies = [one.reply for one in report.asked if one.reply]
+    return {
+        "dataset": report.dataset.name,
+        "url": report.url,
+        "n_questions": len(report.asked),
+        "n_failed": len(report.failed),
+        "generators": sorted({reply.generator for reply in replies}),
+        "generations": sorted({reply.generation for reply in replies if reply.generation is not None}),
+        "measures": _summaries_value(report.summaries),
+        "by_kind": {kind: _summaries_value(group) for kind, group in report.by_kind.items()},
+        "refusals": asdict(report.refusals),
+        "seconds_a_query": _seconds([reply.seconds for reply in replies]),
+        "tokens": sum(reply.answer.usage.tokens for reply in replies),
+        "cost": sum(reply.answer.usage.cost for reply in replies),
+        "questions": [_asked_value(one) for one in report.asked],
+    }
+
+
+def _summaries_value(group: Mapping[str, Summary]) -> Row:
+    return {
+        name: {key: None if value != value else value for key, value in asdict(one).items()}
+        for name, one in group.items()
+    }
+
+
+def _asked_value(one: Asked) -> Row:
+    return {
+        "id": one.case.case_id,
+        "question": one.case.query,
+        "status": "ok" if one.reply else "failed",
+        "reason": one.reason,
+        "answer": one.reply.answer.text if one.reply else None,
+        "refused": one.reply.answer.refused if one.reply else None,
+        "sources": [hit.source for hit in one.reply.hits] if one.reply else [],
+        "pages": [hit.page_first for hit in one.reply.hits] if one.reply else [],
+        "measures": {name: m.value for name, m in one.measured.items() if m.status == "ok"},
+    }
+
+
+def _service_rows(report: Report) -> list[Row]:
+    """Return a row a measure; ``at least`` counts every failure as 0."""
+    return [
+        {
+            "measure": name,
+            "mean": f"{one.value:.3f} [{one.ci_low:.3f}, {one.ci_high:.3f}]" if one.n_queries else "",
+            "n": one.n_queries,
+            "failed": one.n_failed,
+            "skipped": one.n_skipped,
+            "at least": "" if one.floor != one.floor else f"{one.floor:.3f}",
+        }
+        for name, one in report.summaries.items()
+    ]
+
+
 def _measured(dataset: Dataset, settings: Settings, measures: Sequence[Measure]) -> tuple[Row, Evaluation]:
     """Measure, and return the result for JSON and as it is."""
     from rag_platform.measuring import measure_retrieval
@@ -141,7 +254,7 @@ def _value(evaluation: Evaluation, system: System, n_chunks: int) -> Row:
         "by_language": {name: _group_value(group) for name, group in evaluation.by_language().items()},
         "unanswerable": _scores_value(TopScores.of(evaluation.unanswerable)),
         "answerable": _scores_value(TopScores.of(evaluation.judged)),
-        "seconds_a_query": _seconds(evaluation),
+        "seconds_a_query": _seconds([outcome.seconds for outcome in evaluation.outcomes]),
     }
 
 
@@ -157,11 +270,11 @@ def _scores_value(scores: TopScores) -> Row:
     return {"n_queries": scores.n, "n_without_hits": scores.n_without, "top_score": dict(scores.quantiles)}
 
 
-def _seconds(evaluation: Evaluation) -> Row:
+def _seconds(seconds: Sequence[float]) -> Row:
     import numpy as np
 
-    seconds = [outcome.seconds for outcome in evaluation.outcomes]
-    return {"p50": float(np.quantile(seconds, 0.5)), "p95": float(np.quantile(seconds, 0.95))}
+    ends = {"p50": 0.5, "p95": 0.95}
+    return {name: float(np.quantile(seconds, q)) if seconds else None for name, q in ends.items()}
 
 
 def _rows(evaluation: Evaluation) -> list[Row]:
