@@ -193,7 +193,7 @@ class Review:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _REVIEW
-        sets = [folder / f"{folder.resolve().name}-{name}" for name in _SPLITS]
+        sets = [one for name in _SPLITS for one in sorted(folder.glob(f"*-{name}"))]
         self._cases = {one: _cases(one) for one in sets if (one / CASES).is_file()}
         if not self._cases:
             raise InvalidDataset(f"{folder} holds no drafted questions; make some: rag questions generate")
