@@ -29,7 +29,14 @@ from serving.schemas.search import HitAnswer
 from serving.schemas.state import ErrorAnswer
 from serving.service import Asked
 
-__all__ = ["answered", "router"]
+__all__ = [
+    "answered",
+    "ask",
+    "conversation",
+    "conversations",
+    "forget",
+    "router",
+]
 
 _log = logging.getLogger(__name__)
 

@@ -34,7 +34,19 @@ from serving.schemas.documents import (
 )
 from serving.service import Service
 
-__all__ = ["FORM", "WAIT_S", "answer_of", "router", "uploaded"]
+__all__ = [
+    "FORM",
+    "WAIT_S",
+    "answer_of",
+    "delete",
+    "document",
+    "documents",
+    "job",
+    "router",
+    "text",
+    "upload",
+    "uploaded",
+]
 
 WAIT_S = 120.0
 """How long a request waits for its documents before it is told to poll."""

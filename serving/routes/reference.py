@@ -14,7 +14,17 @@ from serving.schemas.ask import AskAnswer, AskRequest, ConversationAnswer, Conve
 from serving.schemas.documents import JobAnswer
 from serving.schemas.state import CollectionAnswer, CollectionsAnswer, NotReadyAnswer, ReadyAnswer
 
-__all__ = ["router"]
+__all__ = [
+    "QueryRequest",
+    "collection",
+    "collections",
+    "conversation",
+    "conversations",
+    "health",
+    "query",
+    "router",
+    "upload",
+]
 
 _NAMES = {"query": "question", "collection_name": "collection", "top_k": "candidates", "top_r": "k"}
 

@@ -7,7 +7,10 @@ from fastapi import APIRouter, Request
 from serving.routes.common import errors, service_of
 from serving.schemas.search import SearchAnswer, SearchRequest
 
-__all__ = ["router"]
+__all__ = [
+    "router",
+    "search",
+]
 
 router = APIRouter(tags=["questions"])
 

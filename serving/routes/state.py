@@ -20,7 +20,15 @@ from serving.schemas.state import (
     ReadyAnswer,
 )
 
-__all__ = ["router"]
+__all__ = [
+    "collection",
+    "collections",
+    "healthz",
+    "leaderboard",
+    "models",
+    "readyz",
+    "router",
+]
 
 router = APIRouter(tags=["state"])
 

@@ -23,6 +23,7 @@ __all__ = [
     "DeltaEvent",
     "SourcesEvent",
     "TurnBody",
+    "UnsupportedAnswer",
     "UsageAnswer",
 ]
 
