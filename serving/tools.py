@@ -130,6 +130,7 @@ class Tools:
             list[Turn] | None, Field(max_length=100, description="what was said before, oldest first")
         ] = None,
         strict: Annotated[bool, Field(description="leave out sentences without support")] = False,
+        model: Annotated[str | None, Field(description="who answers, see list_models")] = None,
     ) -> AnswerGiven:
         """Answer a question from the documents, in its language, each sentence cited and checked by code.
 
@@ -142,6 +143,7 @@ class Tools:
             filters=filters or (),
             history=[Said(turn.role, turn.content) for turn in history or []],
             strict=strict,
+            generator=model,
         )
         return AnswerGiven(
             answer=reply.answer,
@@ -218,13 +220,13 @@ class Tools:
         )
 
     def list_models(self) -> ModelsListed:
-        """List the embedding models, rerankers and the answering model: which are active, which can load."""
+        """List the embedding models, rerankers and answering models: which are active, which can load."""
         known = self._rag.models()
         return ModelsListed(
             models=[
                 *(_model(one.name, "embedding", one.active, one.remedy) for one in known.embedding),
                 *(_model(one.name, "reranker", one.active, one.remedy) for one in known.rerankers),
-                _model(self._rag.system.generator().name, "generator", True, None),
+                *(_model(one.name, "generator", one.active, one.remedy) for one in known.generators),
             ]
         )
 

@@ -252,7 +252,7 @@ def test_lists(url: str) -> None:
     assert collections[1]["generations"] == {}
     models = good(call(url, "list_models"))["models"]
     assert {model["role"] for model in models} == {"embedding", "reranker", "generator"}
-    assert [m["name"] for m in models if m["active"] and m["role"] != "generator"] == ["hashing", "none"]
+    assert [model["name"] for model in models if model["active"]] == ["hashing", "none", "extractive"]
     assert all(model["loadable"] or model["remedy"] for model in models)
 
 
@@ -267,6 +267,7 @@ def test_lists(url: str) -> None:
         ("search_documents", {"query": "कर", "colections": ["laws"]}, "Did you mean 'collections'?"),
         ("search_documents", {}, "Field required"),
         ("ask_question", {"question": "कर?", "history": [{"role": "system", "content": "x"}]}, "'user' or"),
+        ("ask_question", {"question": "कर?", "model": "extractiv"}, "Did you mean 'extractive'?"),
         ("get_document", {"document": "कर सुचना.txt"}, "Did you mean 'कर सूचना.txt'?"),
         ("get_document", {"document": "3c45c6bb-cc60-5d7c-a03b-c5092b09add2"}, "list_documents lists them"),
         ("list_documents", {"collection": "lawz"}, "Did you mean 'laws'?"),
