@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings
-from rag_platform.cli.render import Format, Row, emit, log_to_stderr, say
+from rag_platform.cli.render import Format, Row, emit, say
 from rag_platform.cli.search import SearchMode
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ def answers(
     ] = None,
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for one answer.")] = 120.0,
     output: Output = Format.table,
+    env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Score a running service: every question is asked at /v1/ask, and every error counts.
@@ -118,7 +119,7 @@ def answers(
     from rag_platform.evaluation.sweep import sweep_measures
     from rag_platform.sweeping.request import SweepRequest, load_set
 
-    log_to_stderr(verbose=verbose)
+    open_settings(env_file, verbose)
     found = load_set(SweepRequest(dataset, str(documents) if documents else ""))
     given = {"collection": collection, "model": model, "k": k}
     options = {name: value for name, value in given.items() if value is not None}

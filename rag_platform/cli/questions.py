@@ -178,13 +178,13 @@ def _value(made: Generated, written: dict[str, Path]) -> Row:
 @questions.command("review")
 def review_questions(
     folder: Annotated[Path, typer.Argument(help="Where `rag questions generate` wrote to.")],
+    env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Go through drafted questions one by one; every verdict is kept at once, so stop whenever you like."""
-    from rag_platform.cli.render import log_to_stderr
     from rag_platform.evaluation.question_sets import Review
 
-    log_to_stderr(verbose=verbose)
+    open_settings(env_file, verbose)
     review = Review(folder)
     waiting = review.waiting
     for number, case in enumerate(waiting, start=1):
@@ -243,13 +243,15 @@ def _line(prompt: str) -> str | None:
 def questions_from_log(
     log: Annotated[Path, typer.Argument(help="One JSON object a line, with the key question.")],
     out: Annotated[Path, typer.Option("--out", help="CSV file for the questions.")],
+    output: Output = Format.table,
+    env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Make a file of questions, without labels, of those that people asked."""
-    from rag_platform.cli.render import log_to_stderr
     from rag_platform.evaluation.question_sets import from_log, write_questions
 
-    log_to_stderr(verbose=verbose)
+    open_settings(env_file, verbose)
     found = list(from_log(log))
     write_questions(out, found)
     say(f"{len(found)} questions written to {out}; use them with: rag sweep {out} --documents FOLDER")
+    emit(output, {"questions": len(found), "files": [str(out)]}, [])

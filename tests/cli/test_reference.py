@@ -45,8 +45,8 @@ OURS = {
     "search": {"--top-k", "--top-r", "--k", "--candidates", "--mode", "--weights", "--explain", "--where"},
     "mcp": {"--transport", "--host", "--port"},
 }
-SERVERS = {"serve", "mcp"}
-"""What writes no data has no format of it."""
+WITHOUT_DATA = {"serve", "mcp", "questions review"}
+"""Servers and dialogues write no data that could have a format."""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -91,7 +91,7 @@ def test_our_own_commands_have_their_flags(name: str) -> None:
 def test_settings_file_log_and_format_are_everywhere(name: str) -> None:
     known = flags(COMMANDS[name])
     assert {"--env-file", "-v", "--verbose"} <= known
-    assert ("--format" in known) == (name not in SERVERS)
+    assert ("--format" in known) == (name not in WITHOUT_DATA)
     assert COMMANDS[name].help
 
 
