@@ -20,8 +20,7 @@ from rag_platform.answering.refusal import MODELS, N_HITS, CalibratedGate, evide
 from rag_platform.answering.reply import Done, Reply
 from rag_platform.answering.run import Run
 from rag_platform.evaluation.collection import Reading, collection_name, publish_set, read_set
-from rag_platform.evaluation.datasets import Case, Dataset
-from rag_platform.evaluation.labels import Unit, units_of
+from rag_platform.evaluation.datasets import Case, Dataset, Label
 from rag_platform.evaluation.layouts import load_dataset
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.retrieval.options import SearchOptions
@@ -65,8 +64,7 @@ def asked(dataset: Dataset, home: Path) -> Iterator[Asked]:
     for case in dataset.cases:
         name = collection_name(dataset, case.collection)
         result = searcher.search(case.query, collection=name, model=MODEL, options=DEEP)
-        units = units_of(case, documents[case.collection])
-        right = {h.chunk.chunk_id for h in result.hits if any(touches(unit, h.chunk) for unit in units)}
+        right = {h.chunk.chunk_id for h in result.hits if any(touches(one, h.chunk) for one in case.labels)}
         first = result.hits[:N_HITS]
         found = frozenset(right & {hit.chunk.chunk_id for hit in first})
         yield Asked(case, replace(result, hits=first), found)
@@ -75,11 +73,11 @@ def asked(dataset: Dataset, home: Path) -> Iterator[Asked]:
             yield Asked(case, replace(result, hits=tuple(rest)), frozenset(), left_out=True)
 
 
-def touches(unit: Unit, chunk: Chunk) -> bool:
-    """Say whether a chunk may hold the answer: it lies on the page, be it with a line."""
-    if unit.span is None:
-        return unit.counts(chunk)
-    return chunk.source == unit.source and chunk.start < unit.span.end and unit.span.start < chunk.end
+def touches(label: Label, chunk: Chunk) -> bool:
+    """Say whether a chunk lies on a labelled page, be it with a line."""
+    if label.page is None:
+        return chunk.source == label.source
+    return chunk.source == label.source and chunk.page_first <= label.page <= chunk.page_last
 
 
 def fit(everything: Sequence[Asked]) -> None:
