@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rag_platform import pipeline
 from rag_platform.embedding import encoders
 from rag_platform.entries import Entry
-from rag_platform.errors import RagError
+from rag_platform.errors import RagError, UnknownName
 from rag_platform.protocols import Manifest
 from rag_platform.reranking import rerankers
 from rag_platform.stages import read_rows
 from rag_platform.system import System
 from rag_platform.tables import chunks_from
-from rag_platform.types import Chunk, Document
+from rag_platform.types import Chunk, Condition, Document
 
 __all__ = [
     "CollectionState",
@@ -24,6 +25,7 @@ __all__ = [
     "ModelState",
     "Models",
     "StoredDocument",
+    "among",
     "collections",
     "info",
     "models",
@@ -97,6 +99,28 @@ class Models:
     embedding: tuple[ModelState, ...]
     rerankers: tuple[ModelState, ...]
     generators: tuple[GeneratorState, ...]
+
+
+def among(system: System, documents: Sequence[str], collections: Sequence[str]) -> Condition:
+    """Return what holds of passages of these documents alone.
+
+    Args:
+        system: The wired platform.
+        documents: Ids, or sources in one of the collections.
+        collections: Where is searched.
+
+    Raises:
+        UnknownName: One of them is none.
+    """
+    ids: dict[str, list[str]] = {}
+    for name in collections:
+        for entry in system.catalog.entries(name):
+            for key in (entry.document_id, entry.source):
+                ids.setdefault(key, []).append(entry.document_id)
+    for one in documents:
+        if one not in ids:
+            raise UnknownName("document", one, difflib.get_close_matches(one, ids, n=3, cutoff=0.5))
+    return Condition("document_id", "=", tuple(key for one in documents for key in ids[one]))
 
 
 def stored(system: System, entry: Entry) -> StoredDocument:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from rag_platform import ingestion
-from rag_platform.errors import RagError, UnknownName
+from rag_platform.errors import DamagedFile, RagError, UnknownName
 from rag_platform.ingestion import Ingested
 from rag_platform.storage import storage_errors, write_json
 from rag_platform.system import System
@@ -76,14 +76,22 @@ class Job:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Return a job from its file."""
+        """Return a job from its file.
+
+        Raises:
+            DamagedFile: It holds something else.
+        """
         with storage_errors("read", path):
-            said = json.loads(path.read_text("utf-8"))
-        documents = [
-            Ingested(**{**one, "failure": Failure(**one["failure"]) if one["failure"] else None})
-            for one in said["documents"]
-        ]
-        return cls(**{**said, "sources": tuple(said["sources"]), "documents": tuple(documents)})
+            written = path.read_bytes()
+        try:
+            said = json.loads(written)
+            documents = [
+                Ingested(**{**one, "failure": Failure(**one["failure"]) if one["failure"] else None})
+                for one in said["documents"]
+            ]
+            return cls(**{**said, "sources": tuple(said["sources"]), "documents": tuple(documents)})
+        except (ValueError, TypeError, KeyError) as error:
+            raise DamagedFile(f"{path} tells of no job ({error}); remove it") from error
 
 
 class Ingestions:
@@ -102,7 +110,11 @@ class Ingestions:
     def start(self) -> None:
         """Begin to work, with what an earlier process left."""
         for path in sorted(self._folder.glob("*.json")):
-            job = Job.read(path)
+            try:
+                job = Job.read(path)
+            except DamagedFile as error:  # its documents lie in the inbox, where the next look finds them
+                _log.warning("%s", error)
+                continue
             if job.finished_at is None and not job.left:
                 self._enqueue(replace(job, started=False))
             elif time.time() - (job.finished_at or job.created_at) > _KEPT_S:

@@ -25,12 +25,12 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from rag_platform import __version__
-from rag_platform.errors import RagError, UnknownName
+from rag_platform.errors import InvalidSetting, RagError, UnknownName
 from rag_platform.settings import Settings
 from rag_platform.system import System
 from serving.tools import Tools
 
-__all__ = ["PATH", "build", "http_app", "mount", "run_stdio"]
+__all__ = ["PATH", "allowed_folders", "build", "http_app", "mount", "run_stdio"]
 
 _log = logging.getLogger(__name__)
 
@@ -59,8 +59,11 @@ def build(system: System, *, warm: bool = False) -> MCPServer[Any]:
     Args:
         system: The wired platform.
         warm: Load the embedding model at the start, beside the first requests.
+
+    Raises:
+        InvalidSetting: A folder that agents may ingest from is none.
     """
-    folders = [Path(folder) for folder in system.settings.mcp_folders]
+    folders = allowed_folders(system.settings)
     tools = Tools(system, folders)
     limiter = anyio.CapacityLimiter(_CALLS_AT_ONCE)
 
@@ -93,6 +96,21 @@ def build(system: System, *, warm: bool = False) -> MCPServer[Any]:
     if folders:
         server.add_tool(_off_loop(tools.ingest_document, limiter), annotations=_WRITES)
     return server
+
+
+def allowed_folders(settings: Settings) -> list[Path]:
+    """Return the folders from which agents may ingest, links followed.
+
+    Raises:
+        InvalidSetting: One of them is none.
+    """
+    folders = [Path(folder).expanduser().resolve() for folder in settings.mcp_folders]
+    for folder in folders:
+        if not folder.is_dir():
+            raise InvalidSetting(
+                f"RAG_MCP_FOLDERS names {folder}, which is no folder; make it, or leave it out"
+            )
+    return folders
 
 
 def http_app(system: System, *, warm: bool = True) -> Starlette:

@@ -16,6 +16,7 @@ from rag_platform.answering.conversations import Conversations
 from rag_platform.answering.reply import Event, Reply
 from rag_platform.embedding.encoders import can_load, resolve
 from rag_platform.errors import MissingDependency, RagError, UnknownName
+from rag_platform.listing import among
 from rag_platform.platform import RagPlatform
 from rag_platform.retrieval.filters import Filters, parse_filters
 from rag_platform.retrieval.options import SearchOptions
@@ -109,7 +110,11 @@ class Service:
         if request.reranker not in (None, "none", defaults.reranker):
             raise UnknownName("reranker of this service", str(request.reranker), {"none", defaults.reranker})
         filters = parse_filters(request.filters)
-        return request.options(defaults, filters.conditions), filters
+        where = filters.conditions
+        if request.documents:
+            named = request.collections or [request.collection or self.system.settings.collection_name]
+            where = (*where, among(self.system, request.documents, named))
+        return request.options(defaults, where), filters
 
     def readiness(self) -> ReadyAnswer | NotReadyAnswer:
         """Say whether the default collection can be searched, or what is missing."""

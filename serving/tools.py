@@ -71,7 +71,7 @@ class Tools:
 
     def __init__(self, system: System, folders: Sequence[Path] = ()) -> None:
         self._rag = RagPlatform(system=system)
-        self._folders = [folder.expanduser().resolve() for folder in folders]
+        self._folders = [folder.resolve() for folder in folders]
 
     def warm_up(self) -> None:
         """Load the embedding model, so that the first question need not wait for it.

@@ -63,6 +63,9 @@ class SearchedBody(Request):
     collections: Annotated[list[str], Field(min_length=1, max_length=100)] | None = Field(
         None, description="several collections, searched together; instead of collection"
     )
+    documents: Annotated[list[str], Field(min_length=1, max_length=100)] | None = Field(
+        None, description="only these documents, by id or source"
+    )
     embedding_model: str | None = None
     reranker: str | None = Field(None, description="none, or the one that the service is set to")
     threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None

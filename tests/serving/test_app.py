@@ -127,6 +127,17 @@ def test_kinds_choose_what_is_searched(client: httpx.Client) -> None:
     assert client.post("/v1/search", json={"query": "भर्ना", "kinds": ["table"]}).json()["hits"] == []
 
 
+def test_documents_choose_what_is_searched(client: httpx.Client) -> None:
+    listed = client.get("/v1/documents").json()["documents"]
+    key = next(one["document_id"] for one in listed if one["source"] == "इतिहास.html")
+    body = {"query": "पानी", "documents": ["health.txt", key]}
+    hits = client.post("/v1/search", json=body).json()["hits"]
+    assert {hit["source"] for hit in hits} == {"health.txt", "इतिहास.html"}
+    missing = client.post("/v1/search", json={"query": "पानी", "documents": ["helth.txt"]})
+    assert (missing.status_code, "health.txt" in missing.json()["detail"]) == (404, True)
+    assert client.post("/v1/search", json={"query": "पानी", "documents": []}).status_code == 422
+
+
 def test_filters_choose_what_is_searched_and_are_told_as_understood(client: httpx.Client) -> None:
     body = {"query": "पानी", "filters": ["source=health.txt", "published!=2081-04-15"]}
     answer = client.post("/v1/search", json=body).json()

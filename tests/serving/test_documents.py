@@ -317,7 +317,9 @@ def test_what_a_killed_service_left_is_ingested_at_the_next_start(tmp_path: Path
     text = next(iter(TEXTS.values()))
     system.inbox.path("nepali_docs", "बाँकी.txt").write_text(text, "utf-8")
     job = Ingestions(system).submit("ingest", "nepali_docs", ["बाँकी.txt"])  # never started
+    (system.home / "jobs" / f"{'0' * 32}.json").write_text('{"job_id": "of another version"}')
     with served(create_app(system=system)) as client:
+        assert client.get(f"/v1/jobs/{'0' * 32}").json()["code"] == "damaged_file"
         wait(lambda: client.get(f"/v1/jobs/{job.job_id}").json()["status"] == "done", limit_s=30)
         (done,) = client.get(f"/v1/jobs/{job.job_id}").json()["documents"]
     assert (done["filename"], done["chunks_indexed"]) == ("बाँकी.txt", 1)
