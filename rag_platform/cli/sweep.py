@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["carry_out", "sweep"]
 
 _SHOWN = ("nDCG@10", "R@10", "hit@1")
+_OF_ANSWERS = ("F1", "answered")
+"""Shown beside them where a cell searches nothing."""
 
 
 def sweep(
@@ -221,7 +223,9 @@ def _board(run: Run) -> tuple[dict[str, Any], list[Row]]:
         cells: list[Row] = [{name: row[name] for name in about} for row in states.to_dict("records")]
         return {"run": {"run_id": run.run_id}, "rows": cells}, cells
     board = leaderboard(run)
-    shown = [name for name in _SHOWN if name in board.measures]
+    silent = any(row.measures and not {*_SHOWN} & row.measures.keys() for row in board.rows)
+    wanted = (*_SHOWN, *_OF_ANSWERS) if silent else _SHOWN
+    shown = [name for name in wanted if name in board.measures]
     rows: list[Row] = []
     for one in board.rows:
         cell: Row = {"embedding_model": one.cell.embedding_model, "reranker": one.cell.reranker}
