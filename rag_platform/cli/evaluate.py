@@ -93,7 +93,7 @@ def answers(
     dataset: Annotated[
         str, typer.Argument(help="Folder or name of a set, or a CSV file of questions: nepali_starter.")
     ],
-    url: Annotated[str, typer.Option("--url", help="Address of the service, as http://127.0.0.1:8000.")],
+    url: Annotated[str, typer.Option("--url", help="Address of the service, as http://127.0.0.1:8080.")],
     documents: Annotated[
         Path | None, typer.Option("--documents", help="Folder of the documents of a CSV file of questions.")
     ] = None,

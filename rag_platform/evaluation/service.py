@@ -112,7 +112,7 @@ class Service(contextlib.AbstractContextManager["Service"]):
 
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CallerError(f"{url!r} is no address of a service; write http://127.0.0.1:8000")
+            raise CallerError(f"{url!r} is no address of a service; write http://127.0.0.1:8080")
         self.url = url.rstrip("/").removesuffix(_PATH)
         self._options, self._timeout_s, self._first_wait_s = dict(options or {}), timeout_s, first_wait_s
         self._client = httpx.Client(timeout=timeout_s)
