@@ -24,9 +24,11 @@ def serve(
     """Serve the published collections over HTTP."""
     from serving.app import create_app
     from serving.binding import check_binding
+    from serving.mcp import allowed_folders
 
     settings = open_settings(env_file, verbose, RAG_HOST=host, RAG_PORT=port)
     check_binding(settings.host, open_to_all=settings.open_to_all)
+    allowed_folders(settings)
     with listening(settings.host, settings.port) as taken:
         application = "serving.app:create_app" if reload else create_app(system=open_system(settings))
         if reload:

@@ -16,11 +16,11 @@ from rag_platform.errors import EnvironmentProblem
 ROOT = Path(__file__).parents[2]
 
 
-def rag(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def rag(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rag_platform.cli", *arguments],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "EMBEDDING_MODEL": "hashing"},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "EMBEDDING_MODEL": "hashing", **more},
         capture_output=True,
         text=True,
         timeout=60,
@@ -63,3 +63,12 @@ def test_other_machines_are_let_in_on_purpose_alone(tmp_path: Path, command: str
     assert (done.returncode, done.stdout) == (1, "")
     assert "RAG_OPEN_TO_ALL=true" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["serve"], ["mcp", "--transport", "stdio"]])
+def test_a_folder_that_agents_may_ingest_from_must_exist(tmp_path: Path, command: list[str]) -> None:
+    done = rag(tmp_path, *command, RAG_MCP_FOLDERS="नभएको")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"error: RAG_MCP_FOLDERS names {tmp_path / 'नभएको'}, which is no folder; make it, or leave it out\n"
+    )
