@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from judge_server import BROKEN, BUSY, Fault
 
-__all__ = ["BROKEN", "BUSY", "Fault", "ModelServer", "Says", "call", "speaking"]
+__all__ = ["BROKEN", "BUSY", "Fault", "ModelServer", "Says", "call", "replaying", "speaking"]
 
 Body = dict[str, Any]
 
@@ -137,6 +137,37 @@ def speaking(script: Sequence[Says | Fault]) -> Iterator[ModelServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     local = ModelServer(f"http://127.0.0.1:{server.server_port}/v1", list(script))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield local
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
+def replaying(replies: Mapping[str, tuple[str, bytes]]) -> Iterator[ModelServer]:
+    """Serve the same bytes for each path, for providers that speak another way; ``keys`` are of Anthropic."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            local.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            local.paths.append(self.path)
+            local.keys.append(self.headers.get("x-api-key", ""))
+            kind, raw = replies[self.path]
+            self.send_response(200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    local = ModelServer(f"http://127.0.0.1:{server.server_port}", [])
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,11 @@ from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.prompts import REFUSALS, PromptGenerator
 from rag_platform.answering.providers import Access, connect
 from rag_platform.answering.refusal import CalibratedGate
+from rag_platform.answering.run import Run
+from rag_platform.answering.tool_run import with_tools
 from rag_platform.errors import CallerError, UpstreamError
+from rag_platform.retrieval.options import SearchOptions
+from rag_platform.retrieval.search import SearchResult
 from rag_platform.settings import Settings
 from rag_platform.system import System
 from rag_platform.types import DEFAULT_COLLECTION
@@ -240,6 +245,31 @@ def test_filters_of_a_call_hold_beside_those_of_the_question(system: System) -> 
         reply = ask(system, "पुस्तकालय कति बजे खुल्छ?", server)
     assert {hit.chunk.source for hit in reply.hits} == {LIBRARY}
     assert reply.citations[0].verified
+
+
+@pytest.mark.parametrize("generations", [(1, 2, 2), (1, 2, 2, 3)])
+def test_no_answer_mixes_two_generations(system: System, generations: tuple[int, ...]) -> None:
+    """Two searches that see two generations begin the answer anew; twice in a row is an error."""
+    seen = iter(generations)
+
+    def search(query: str, options: SearchOptions) -> SearchResult:
+        found = system.searcher.search(query, collection=DEFAULT_COLLECTION, model="hashing", options=options)
+        return replace(found, generations={DEFAULT_COLLECTION: next(seen)})
+
+    two = Says(calls=call("सम्पत्ति कर").calls + call("पुस्तकालय").calls, finish="tool_calls")
+    changes_again = generations[-1] == 3
+    with speaking([two, two if changes_again else call("सम्पत्ति कर"), Says((f"{DATE} [1]।",))]) as server:
+        to = connect("openai_compatible", own=Access("k", server.url, "m"), generic=Access())
+        chat = ChatModel(to, first_wait_s=0.01)
+        run = Run(WHEN, (), search, system.search_options, chat, "hashing")
+        if changes_again:
+            with pytest.raises(UpstreamError, match="changes faster"):
+                list(with_tools(run, chat))
+            return
+        *_, done = with_tools(run, chat)
+    assert isinstance(done, Done)
+    assert (done.reply.generations, done.reply.answer) == ({DEFAULT_COLLECTION: 2}, f"{DATE} [1]।")
+    assert len(done.reply.notes) == 1
 
 
 @pytest.mark.parametrize("greeting", ["नमस्ते!", "Thank you very much."])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from model_server import BROKEN, BUSY, Fault, Says, speaking
+from model_server import BROKEN, BUSY, Fault, Says, replaying, speaking
 
 from rag_platform.answering.chat import Chat, Said
 from rag_platform.answering.chat_model import ChatModel
@@ -62,6 +63,38 @@ def test_it_is_a_generator() -> None:
         assert chat.answer("राजधानी कहाँ छ?", [TAX]).refused
         assert chat.answer("राजधानी कहाँ छ?", []).refused
     assert len(server.bodies) == 2
+
+
+def test_ollama_speaks_its_own_way() -> None:
+    def line(**more: object) -> bytes:
+        message = {"role": "assistant", "content": more.pop("content", "")}
+        return json.dumps({"model": "gemma4", "created_at": "x", "message": message, **more}).encode() + b"\n"
+
+    raw = line(content="मङ्सिर ", done=False) + line(content="२० [1]।", done=False)
+    raw += line(done=True, done_reason="stop", prompt_eval_count=10, eval_count=5)
+    with replaying({"/api/chat": ("application/x-ndjson", raw)}) as server:
+        own = Access("", f"{server.url}/v1", "gemma4")
+        pieces, said = say(ChatModel(connect("ollama", own=own, generic=NOTHING), temperature=0))
+    assert (pieces, said.usage.tokens) == (["मङ्सिर ", "२० [1]।"], 15)
+    assert server.bodies[0]["options"] == {"temperature": 0, "num_predict": 1024}
+
+
+def test_anthropic_speaks_its_own_way() -> None:
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "c"}
+    told = [
+        {"type": "message_start", "message": message | {"usage": {"input_tokens": 10, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "मङ्सिर २० [1]।"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
+        {"type": "message_stop"},
+    ]
+    raw = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in told).encode()
+    with replaying({"/v1/messages": ("text/event-stream", raw)}) as server:
+        to = connect("anthropic", own=Access(model="claude-opus-4-6"), generic=Access(KEY, server.url))
+        _, said = say(ChatModel(to))
+    assert (said.text, said.usage.tokens) == ("मङ्सिर २० [1]।", 17)
+    assert server.keys == [KEY]
 
 
 def test_tool_calls_come_in_parts() -> None:
