@@ -22,7 +22,16 @@ from rag_platform.text.normalize import search_key
 from rag_platform.text.segment import sentences
 from rag_platform.types import Chunk, Hit
 
-__all__ = ["UNVERIFIED", "Citation", "Unsupported", "Verified", "Verifier", "source_text", "verify"]
+__all__ = [
+    "UNVERIFIED",
+    "Citation",
+    "Unsupported",
+    "Verified",
+    "Verifier",
+    "first_page",
+    "source_text",
+    "verify",
+]
 
 UNVERIFIED: dict[Spoken, str] = {"ne": "[अप्रमाणित]", "en": "[unverified]"}
 """What stands behind a sentence that the cited passages do not support."""
