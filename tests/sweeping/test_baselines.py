@@ -12,6 +12,7 @@ from local_server import LocalServer, serving
 from sweeping_set import TEXTS, write_set
 
 from rag_platform.answering.prompts import is_refusal, spoken
+from rag_platform.cli.runs import write_tables
 from rag_platform.errors import InvalidSetting, UnknownName
 from rag_platform.evaluation import answering
 from rag_platform.evaluation.contexts import Context, Contexts
@@ -249,6 +250,7 @@ def test_a_judges_repeats_are_kept(make_system: MakeSystem, folder: Path) -> Non
     assert failed["value"].isna().all()
     assert set(repeats.groupby(["query_id", "measure"]).size()) == {3}
     assert rows(run, "", "Answer Relevancy")["ताल-१"] == ("ok", 0.5), "the score is what was said first"
+    assert "repeats.csv" in write_tables(run, folder.parent / "out")
     swept(system, SweepRequest(str(folder)), Teller(), Marker())
     assert run.repeats().empty, "judged once, there is nothing to repeat"
 
