@@ -220,22 +220,10 @@ def test_chat_at_a_terminal_has_a_prompt_and_ends_with_the_input(home: Path) -> 
     assert "[1] कर सूचना.txt, page 1" in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (
-            ["--model", "gemma4"],
-            "error: whose model is 'gemma4'? Name its provider: --provider, or LLM_PROVIDER",
-        ),
-        (["--provider", "olama"], "Did you mean 'ollama'?"),
-        (["--provider", "openai"], "error: LLM_PROVIDER=openai needs a key: set OPENAI_API_KEY"),
-    ],
-)
-def test_who_cannot_answer_is_told_in_one_line(home: Path, arguments: list[str], says: str) -> None:
-    done = rag(home, "ask", "कर?", *arguments, expect=1)
+def test_a_model_without_a_provider_is_refused_in_one_line(home: Path) -> None:
+    done = rag(home, "ask", "कर?", "--model", "gemma4", expect=1)
     assert done.stdout == ""
-    assert says in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert done.stderr == ("error: whose model is 'gemma4'? Name its provider: --provider, or LLM_PROVIDER\n")
 
 
 TURNS: list[Any] = [

@@ -28,7 +28,7 @@ def rag(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProce
     )
 
 
-@pytest.mark.parametrize("command", [["serve"], ["serve", "--reload"], ["mcp"]])
+@pytest.mark.parametrize("command", [["serve"], ["mcp"]])
 def test_a_busy_port_is_one_clear_line(tmp_path: Path, command: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
@@ -57,17 +57,15 @@ def test_who_comes_early_waits(host: str) -> None:
         connection.close()
 
 
-@pytest.mark.parametrize("command", ["serve", "mcp"])
-def test_other_machines_are_let_in_on_purpose_alone(tmp_path: Path, command: str) -> None:
-    done = rag(tmp_path, command, "--host", "0.0.0.0")
+def test_other_machines_are_let_in_on_purpose_alone(tmp_path: Path) -> None:
+    done = rag(tmp_path, "mcp", "--host", "0.0.0.0")
     assert (done.returncode, done.stdout) == (1, "")
     assert "RAG_OPEN_TO_ALL=true" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", [["serve"], ["mcp", "--transport", "stdio"]])
-def test_a_folder_that_agents_may_ingest_from_must_exist(tmp_path: Path, command: list[str]) -> None:
-    done = rag(tmp_path, *command, RAG_MCP_FOLDERS="नभएको")
+def test_a_folder_that_agents_may_ingest_from_must_exist(tmp_path: Path) -> None:
+    done = rag(tmp_path, "serve", RAG_MCP_FOLDERS="नभएको")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         f"error: RAG_MCP_FOLDERS names {tmp_path / 'नभएको'}, which is no folder; make it, or leave it out\n"

@@ -190,7 +190,7 @@ def test_every_question_can_be_read(text: str) -> None:
     read = reading(text, WordVocabulary({"नेपाल": 2, "आमा": 1, "छ": 1}))
     assert isinstance(read, Romanized)
     assert set(analyze(text)) <= read.terms.keys()
-    assert all(0 < weight and math.isfinite(weight) for weight in read.terms.values())
+    assert all(weight > 0 and math.isfinite(weight) for weight in read.terms.values())
     assert all(0 <= c.similarity <= 1 for token in read.tokens for c in token.candidates)
 
 
