@@ -16,6 +16,7 @@ from rag_platform.answering.facts import facts_of
 from rag_platform.answering.negation import denied
 from rag_platform.answering.prompts import REFUSALS, Spoken, is_refusal
 from rag_platform.answering.support import Claim, cited, claims_of, support, without_marks
+from rag_platform.answering.wording import plainer
 from rag_platform.text.analyze import terms
 from rag_platform.text.dates import ascii_digits
 from rag_platform.text.normalize import search_key
@@ -259,8 +260,12 @@ class _Source:
         if self._is_spliced(claim):
             return "it joins halves of two sentences"
         found = support(Claim(claim, ()), [self._text])
+        if found is not None and found.reason:
+            reworded = plainer(claim, self._text)
+            again = support(Claim(reworded, ()), [self._text]) if claims_of(reworded) else None
+            return "" if again is not None and not again.reason else found.reason
         if found is not None:
-            return found.reason
+            return ""
         stated = facts_of(self._text)
         for fact in facts_of(claim):
             if not any(fact.agrees(other) for other in stated):
