@@ -60,6 +60,7 @@ def test_all_pass_on_good_data(keys: list[str], checks: Callable[[], Found]) -> 
             "pages_complete",
             "documents_healthy",
             "collections_hold_live_chunks",
+            "keeps_up",
         ],
         True,
     )

@@ -13,11 +13,15 @@ def test_every_library_is_told_to_send_nothing(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name)
     keep_private()
     assert {name: os.environ[name] for name in PRIVATE_DEFAULTS} == {
+        "CONFIDENT_TRACING_ENABLED": "NO",
         "DAGSTER_DISABLE_TELEMETRY": "yes",
+        "DEEPEVAL_DISABLE_DOTENV": "1",
+        "DEEPEVAL_DISABLE_LEGACY_KEYFILE": "1",
         "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
         "DO_NOT_TRACK": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "LITELLM_MODE": "PRODUCTION",
         "TOKENIZERS_PARALLELISM": "false",
     }
 

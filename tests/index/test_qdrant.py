@@ -17,7 +17,7 @@ from qdrant_client import QdrantClient, models
 
 from rag_platform.errors import NotPublished, UpstreamError
 from rag_platform.index import server
-from rag_platform.index.lexical import query_terms, query_weights
+from rag_platform.index.lexical import query_terms, weights_of
 from rag_platform.index.qdrant import QdrantIndex, alias_name, connect
 from rag_platform.protocols import PointBatch
 from rag_platform.types import Chunk
@@ -70,7 +70,7 @@ def test_a_plain_client_reads_the_alias(client: QdrantClient, index: QdrantIndex
     assert list(payload) == [*(field.name for field in fields(Chunk)), "tags"]
     assert payload["source"] == "कर.txt"
 
-    weights = query_weights("करको")
+    weights = weights_of(query_terms("करको"))
     sparse = models.SparseVector(indices=weights.indices, values=weights.values)
     lexical = client.query_points(ALIAS, query=sparse, using="lexical", limit=5)
     assert [point.id for point in lexical.points] == [chunk.chunk_id]
