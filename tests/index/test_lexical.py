@@ -51,7 +51,10 @@ def test_terms_that_share_a_dimension_count_together(monkeypatch: pytest.MonkeyP
 
 
 def test_dimensions_are_the_same_in_every_process() -> None:
-    code = "from rag_platform.index.lexical import query_terms, weights_of; print(weights_of(query_terms('कर पानी')).indices)"
+    code = (
+        "from rag_platform.index.lexical import query_terms, weights_of;"
+        "print(weights_of(query_terms('कर पानी')).indices)"
+    )
     printed = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
