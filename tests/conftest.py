@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from rag_platform.privacy import keep_private
 from rag_platform.protocols import Index
 from rag_platform.settings import Settings
 from rag_platform.system import System
+
+keep_private()  # before a test module imports LiteLLM, which would fetch its price list
+
+_LOOP = asyncio.new_event_loop()
+asyncio.set_event_loop(_LOOP)
+
+
+def pytest_unconfigure() -> None:
+    _LOOP.close()
+
+
+@pytest.fixture(autouse=True)
+def _one_event_loop() -> None:
+    """Libraries that ask for the main thread's loop find this one, instead of leaving one of theirs open."""
+    asyncio.set_event_loop(_LOOP)
 
 
 @pytest.fixture(autouse=True)

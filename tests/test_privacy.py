@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rag_platform.privacy import PRIVATE_DEFAULTS
+
 WATCHER = """
 import os, sys
 
@@ -32,7 +34,7 @@ def watched(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "watch").mkdir()
     (tmp_path / "watch" / "sitecustomize.py").write_text(WATCHER)
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in PRIVATE_DEFAULTS},
         "PYTHONPATH": str(tmp_path / "watch"),
         "WATCH_LOG": str(tmp_path / "log"),
         "RAG_HOME": str(tmp_path / "home"),
