@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["PRIVATE_DEFAULTS", "is_offline", "keep_private", "shown_address"]
+__all__ = ["PRIVATE_DEFAULTS", "host_and_path", "is_offline", "keep_private", "shown_address"]
 
 PRIVATE_DEFAULTS: dict[str, str] = {
     "DAGSTER_DISABLE_TELEMETRY": "yes",
@@ -41,6 +41,15 @@ def is_offline() -> bool:
     return any(
         os.environ.get(name, "").lower() in _TRUE for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
     )
+
+
+def host_and_path(url: str) -> str:
+    """Return what of an address tells one service from another, for recipes.
+
+    >>> host_and_path("http://rag:secret@localhost:8000/v1?key=secret")
+    'localhost:8000/v1'
+    """
+    return shown_address(url).partition("://")[2]
 
 
 def shown_address(url: str) -> str:

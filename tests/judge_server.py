@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from local_server import listening
 
 Body = dict[str, Any]
 
@@ -124,16 +126,9 @@ def judging(answer: Callable[[Body, str], Body] = judged) -> Iterator[JudgeServe
         def log_message(self, *args: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    local = JudgeServer(f"http://127.0.0.1:{server.server_port}/v1")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(Handler) as address:
+        local = JudgeServer(f"{address}/v1")
         yield local
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def chat(content: str) -> Body:

@@ -28,6 +28,20 @@ class LocalServer:
 
 
 @contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serve with a handler until the block ends, and yield the address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@contextmanager
 def serving(answer: Answer) -> Iterator[LocalServer]:
     """Serve until the block ends."""
 
@@ -47,13 +61,6 @@ def serving(answer: Answer) -> Iterator[LocalServer]:
         def log_message(self, *args: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    local = LocalServer(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(Handler) as address:
+        local = LocalServer(address)
         yield local
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

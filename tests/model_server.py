@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
 
 from judge_server import BROKEN, BUSY, Fault
+from local_server import listening
 
 __all__ = ["BROKEN", "BUSY", "Fault", "ModelServer", "Says", "call", "replaying", "speaking"]
 
@@ -134,17 +134,9 @@ def speaking(script: Sequence[Says | Fault]) -> Iterator[ModelServer]:
         def log_message(self, *args: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    local = ModelServer(f"http://127.0.0.1:{server.server_port}/v1", list(script))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(Handler) as address:
+        local = ModelServer(f"{address}/v1", list(script))
         yield local
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager
@@ -166,13 +158,6 @@ def replaying(replies: Mapping[str, tuple[str, bytes]]) -> Iterator[ModelServer]
         def log_message(self, *args: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    local = ModelServer(f"http://127.0.0.1:{server.server_port}", [])
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(Handler) as address:
+        local = ModelServer(address, [])
         yield local
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

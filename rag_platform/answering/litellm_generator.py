@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 from rag_platform.answering.prompts import VERSION, alone_messages, is_refusal, messages, refusal
 from rag_platform.answering.support import cited
 from rag_platform.errors import UpstreamError
+from rag_platform.privacy import host_and_path
 from rag_platform.remote import TIMEOUT_S, Service, ask_model
 from rag_platform.types import Answer, Passage
 
@@ -39,8 +39,7 @@ class LiteLLMGenerator:
         first_wait_s: float = 0.5,
     ) -> None:
         self.name = name
-        parts = urlsplit(base_url)
-        address = f"{parts.netloc.rpartition('@')[2]}{parts.path}" or "own address"
+        address = host_and_path(base_url) or "own address"
         self.recipe = f"{name}@{address}|{VERSION}|temperature {temperature}|{max_tokens} tokens"
         self._key, self._base_url, self._timeout_s = api_key, base_url, timeout_s
         self._options = {"temperature": temperature, "max_tokens": max_tokens}

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import regex
 
 from rag_platform.errors import InvalidSetting, UnknownName
+from rag_platform.privacy import host_and_path
 
 __all__ = ["PROVIDERS", "Access", "Connection", "Provider", "connect", "repaired"]
 
@@ -112,8 +113,7 @@ class Connection:
     @property
     def address(self) -> str:
         """Host and path, without what may stand before the host, for recipes and messages."""
-        parts = urlsplit(self.base_url)
-        return f"{parts.netloc.rpartition('@')[2]}{parts.path}" if self.base_url else "own address"
+        return host_and_path(self.base_url) or "own address"
 
     def to(self, model: str) -> Connection:
         """Return the same connection to another model."""

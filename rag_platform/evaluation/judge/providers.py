@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from rag_platform.errors import InvalidSetting, UnknownName
+from rag_platform.privacy import host_and_path
 
 __all__ = ["PROVIDERS", "JudgeEndpoint", "Provider", "judge_endpoint"]
 
@@ -52,8 +52,7 @@ class JudgeEndpoint:
     @property
     def name(self) -> str:
         """Model and address without what stands before the host, for recipes and messages."""
-        parts = urlsplit(self.base_url)
-        return f"{self.model}@{parts.netloc.rpartition('@')[2]}{parts.path}" if self.base_url else self.model
+        return "@".join(filter(None, (self.model, host_and_path(self.base_url))))
 
 
 def judge_endpoint(
