@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("deepeval", reason="deepeval is not installed (extra judge)")
 pytest.importorskip("litellm", reason="litellm is not installed (extra judge)")
-pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: no server for a real model")
 
 from rag_platform.evaluation.judge import Judge, JudgeCase, JudgeEndpoint, load_judge
 
@@ -37,22 +37,39 @@ def _weights() -> Path:
     return files[0]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    import xllamacpp
+# A process of its own: its Cython and that of uharfbuzz, which other tests import, cannot be in one.
+SERVER = """
+import sys
+import xllamacpp
 
-    asked = xllamacpp.CommonParams()
-    asked.model.path = str(_weights())
-    asked.n_ctx, asked.n_parallel, asked.n_gpu_layers, asked.port = 2_048, 1, 0, 0
-    asked.warmup, asked.verbosity, asked.cpuparams.n_threads = False, -1, 2
-    running = xllamacpp.Server(asked)
-    yield running
-    del running
+asked = xllamacpp.CommonParams()
+asked.model.path = sys.argv[1]
+asked.n_ctx, asked.n_parallel, asked.n_gpu_layers, asked.port = 2048, 1, 0, 0
+asked.warmup, asked.verbosity, asked.cpuparams.n_threads = False, -1, 2
+running = xllamacpp.Server(asked)
+print(running.listening_address, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed: no server for a real model")
+    command = [sys.executable, "-c", SERVER, str(_weights())]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        found = next((line.strip() for line in process.stdout if line.startswith("http")), "")
+        assert found, f"the server ended with code {process.wait(30)}"
+        yield found.rstrip("/")
+        process.stdin.close()
+        process.wait(30)
 
 
 @pytest.fixture
-def judge(server: Any, tmp_path: Path) -> Judge:
-    endpoint = JudgeEndpoint("openai/smollm2", f"{server.listening_address.rstrip('/')}/v1")
+def judge(address: str, tmp_path: Path) -> Judge:
+    endpoint = JudgeEndpoint("openai/smollm2", f"{address}/v1")
     return load_judge(endpoint, tmp_path, max_tokens=160)
 
 
