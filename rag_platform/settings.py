@@ -1,24 +1,23 @@
-"""One ``Settings`` from environment and ``.env``; names and defaults, and the checks of both.
+"""One ``Settings`` from environment and ``.env``: names, defaults and what they mean.
 
-Read at the composition root (``system``) only. A function takes what it needs, never ``Settings``.
-Keys of other programs in a shared ``.env`` are ignored; a misspelt key of ours is an error.
+How they are written in a file, and which names are slips, stands in ``settings_file``. Read at the
+composition root (``system``) only: a function takes what it needs, never ``Settings``. Keys of other programs
+in a shared ``.env`` are ignored; a misspelt key of ours is an error.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args, get_origin
+from typing import Annotated, Any, Literal, Self
 
 from dotenv import dotenv_values
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag_platform.errors import InvalidSetting
+from rag_platform.settings_file import FOREIGN_NAMES, check_names, described, parted, written
 from rag_platform.types import DEFAULT_COLLECTION, DEFAULT_KINDS, Fusion, Kind, Mode
 
 __all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "SWEEP_EMBEDDERS", "SWEEP_RERANKERS", "Settings", "example"]
@@ -47,20 +46,6 @@ SWEEP_EMBEDDERS = (
 SWEEP_RERANKERS = ("BAAI/bge-reranker-v2-m3", "Qwen/Qwen3-Reranker-0.6B", "BAAI/bge-reranker-v2-gemma")
 """The grid of the published table for Nepali."""
 
-FOREIGN_NAMES = frozenset({"LLM_MODEL", "OLLAMA_MODELS"})
-"""Names that other programs really use and that look like a slip of ours: never refused."""
-
-_LISTED = (
-    "RAG_EMBEDDERS",
-    "RAG_KINDS",
-    "RAG_LLM_MODELS",
-    "RAG_MCP_FOLDERS",
-    "RAG_MCP_HOSTS",
-    "RAG_PDF_PASSWORDS",
-    "RAG_SWEEP_EMBEDDERS",
-    "RAG_SWEEP_RERANKERS",
-)
-
 _HEADINGS = {
     "RAG_HOME": "Where things are",
     "RAG_OCR": "Extraction",
@@ -69,6 +54,9 @@ _HEADINGS = {
     "TOP_K_RETRIEVAL": "Search",
     "RAG_PARTITIONS": "Orchestration",
     "RAG_HOST": "Serving",
+    "RAG_API_KEYS": "Guards of the services",
+    "RAG_LOG_FORMAT": "Watching and caching",
+    "RAG_MCP_PORT": "Tools for AI agents",
     "LLM_PROVIDER": "Answering",
     "EVAL_PROVIDER": "Evaluation",
 }
@@ -205,7 +193,7 @@ class Settings(BaseSettings):
     open_to_all: bool = _setting(
         "RAG_OPEN_TO_ALL",
         False,
-        "let the services, which ask for no keys, listen beyond this machine",
+        "let the services listen beyond this machine without asking for keys",
     )
     upload_mb: int = _setting("RAG_UPLOAD_MB", 100, "megabytes of one upload, all its files together", ge=1)
     uploads: Literal["service", "sensor"] = _setting(
@@ -213,6 +201,64 @@ class Settings(BaseSettings):
         "service",
         "who ingests an upload that nobody waits for: the HTTP service, or the sensor of the inbox",
     )
+    conversation_days: float = _setting(
+        "RAG_CONVERSATION_DAYS",
+        0.0,
+        "days that a conversation is kept after its last question; 0: for ever",
+        ge=0,
+    )
+    webhook_urls: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_WEBHOOK_URLS", (), "addresses that are told of each new generation, comma-separated"
+    )
+    webhook_secret: str = _secret(
+        "RAG_WEBHOOK_SECRET", "what signs these messages; empty: they are not signed"
+    )
+
+    # Guards
+    api_keys: Literal["auto", "required", "off"] = _setting(
+        "RAG_API_KEYS",
+        "auto",
+        "whether callers need a key; auto: not where only this machine reaches the service",
+    )
+    requests_per_minute: int = _setting(
+        "RAG_REQUESTS_PER_MINUTE",
+        100,
+        "requests of one key a minute; without keys of one address, this machine excepted; 0: no limit",
+        ge=0,
+    )
+    max_in_flight: int = _setting(
+        "RAG_MAX_IN_FLIGHT", 1024, "requests under way at once; more are told to come back", ge=1
+    )
+    deadline_s: float = _setting("RAG_DEADLINE_S", 120.0, "seconds that one request may take", gt=0)
+    client_timeout_s: float = _setting(
+        "RAG_CLIENT_TIMEOUT_S",
+        20.0,
+        "seconds that a client may keep the service waiting for what it sends or takes",
+        gt=0,
+    )
+    shutdown_s: float = _setting(
+        "RAG_SHUTDOWN_S", 30.0, "seconds that answers under way are given when a service is stopped", ge=0
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "RAG_CORS_ORIGINS", (), "pages of other sites that may call, as https://example.org, comma-separated"
+    )
+
+    # Watching and caching
+    log_format: Literal["text", "json"] = _setting(
+        "RAG_LOG_FORMAT", "text", "how the services write their log"
+    )
+    slow_query_ms: float = _setting(
+        "RAG_SLOW_QUERY_MS", 2000.0, "milliseconds after which a question is logged as slow; 0: none is", ge=0
+    )
+    question_log: bool = _setting(
+        "RAG_QUESTION_LOG", False, "keep what is asked, for `rag questions from-log`"
+    )
+    query_cache: int = _setting("RAG_QUERY_CACHE", 1024, "vectors of questions kept in memory; 0: none", ge=0)
+    result_cache: int = _setting(
+        "RAG_RESULT_CACHE", 1024, "results of a generation kept in memory; 0: none", ge=0
+    )
+
+    # Tools for AI agents
     mcp_port: int = _setting("RAG_MCP_PORT", 8000, "port of `rag mcp`", ge=1, le=65535)
     mcp_hosts: Annotated[tuple[str, ...], NoDecode] = _setting(
         "RAG_MCP_HOSTS",
@@ -335,9 +381,9 @@ class Settings(BaseSettings):
             raise InvalidSetting(f"the settings file {env_file} does not exist; check --env-file")
         from_file = dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
         given = {name: str(value) for name, value in overrides.items() if value is not None}
-        cls._check_names(from_file, f"in {env_file}")
-        cls._check_names(os.environ, "in the environment")
-        cls._check_names(given, "among the overrides")
+        check_names(from_file, cls.names(), f"in {env_file}")
+        check_names(os.environ, cls.names(), "in the environment")
+        check_names(given, cls.names(), "among the overrides")
         merged = {
             name: value
             for source in (from_file, os.environ, given)
@@ -346,11 +392,10 @@ class Settings(BaseSettings):
         }
         if merged.get("RAG_PROFILE") == "full":
             merged = {**FULL_PROFILE, **merged}
-        for listed in _LISTED:
-            if listed in merged:
-                merged[listed] = _parted(merged[listed])  # type: ignore[assignment]
+        lists = {str(f.validation_alias) for f in cls.model_fields.values() if NoDecode in f.metadata}
+        values = {name: parted(value) if name in lists else value for name, value in merged.items()}
         try:
-            return cls.model_validate(merged)
+            return cls.model_validate(values)
         except ValidationError as error:
             lines = [f"{e['loc'][0]}={e['input']!r}: {e['msg']}" for e in error.errors()]
             raise InvalidSetting("; ".join(lines) + ". See .env.example for the allowed values.") from None
@@ -360,25 +405,13 @@ class Settings(BaseSettings):
         """Return the environment names of all settings, in order."""
         return [str(field.validation_alias) for field in cls.model_fields.values()]
 
-    @classmethod
-    def _check_names(cls, given: Iterable[str], where: str) -> None:
-        """Refuse an unknown ``RAG_...`` key and a near miss of a known one; leave other programs' keys be."""
-        known = cls.names()
-        for key in given:
-            if key in known or key in FOREIGN_NAMES:
-                continue
-            ours = key.upper().startswith("RAG_")
-            near = difflib.get_close_matches(key.upper(), known, n=1, cutoff=0.0 if ours else 0.9)
-            if near and (ours or not _extends(key.upper(), near[0])):
-                raise InvalidSetting(f"unknown setting {key!r} {where}; did you mean {near[0]!r}?")
-
     def environment(self) -> dict[str, str]:
         """Return every setting as an environment variable, for processes that are started from here."""
-        written = {
-            str(field.validation_alias): _written(getattr(self, name))
+        given = {
+            str(field.validation_alias): written(getattr(self, name))
             for name, field in type(self).model_fields.items()
         }
-        return {name: value for name, value in written.items() if value}
+        return {name: value for name, value in given.items() if value}
 
     @classmethod
     def sweep_grid(cls, env_file: Path = Path(".env")) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -386,8 +419,8 @@ class Settings(BaseSettings):
         given = {**(dotenv_values(env_file) if env_file.is_file() else {}), **os.environ}
         embedders, rerankers = (given.get(f"RAG_SWEEP_{name}") for name in ("EMBEDDERS", "RERANKERS"))
         return (
-            tuple(_parted(embedders)) if embedders else SWEEP_EMBEDDERS,
-            tuple(_parted(rerankers)) if rerankers else SWEEP_RERANKERS,
+            tuple(parted(embedders)) if embedders else SWEEP_EMBEDDERS,
+            tuple(parted(rerankers)) if rerankers else SWEEP_RERANKERS,
         )
 
     @property
@@ -396,47 +429,9 @@ class Settings(BaseSettings):
         return self.embedders or (self.embedding_model,)
 
 
-def _extends(key: str, known: str) -> bool:
-    """Tell a longer name built on ours (``OPENAI_API_KEY_2``, ``MY_HF_TOKEN``) from a slip of it."""
-    head, found, tail = key.partition(known)
-    return bool(found) and (head.endswith("_") or tail[:1] == "_" or tail[:1].isdigit())
-
-
-def _written(default: object) -> str:
-    """Return a default as it stands in an environment file."""
-    if isinstance(default, bool):
-        return str(default).lower()
-    if isinstance(default, tuple):
-        return ",".join(value.replace(",", r"\,") for value in default)
-    return str(default)
-
-
-def _parted(written: str) -> list[str]:
-    r"""Return the values of a list setting.
-
-    >>> _parted(r"text, table"), _parted(r"a\,b,c")
-    (['text', 'table'], ['a,b', 'c'])
-    """
-    values = (value.strip().replace(r"\,", ",") for value in re.split(r"(?<!\\),", written))
-    return [value for value in values if value]
-
-
 def example() -> str:
     """Return the text of ``.env.example``: every setting, commented out, with default and meaning."""
-    lines = [
-        "# Settings of rag-platform with their defaults. Copy to .env and uncomment what you change;",
-        "# the environment overrides .env, command line flags override both.",
-        "# Written by: python -m rag_platform.settings > .env.example",
-    ]
-    for field in Settings.model_fields.values():
-        name = str(field.validation_alias)
-        if name in _HEADINGS:
-            lines += ["", f"## {_HEADINGS[name]}"]
-        choices = (
-            f" ({', '.join(get_args(field.annotation))})" if get_origin(field.annotation) is Literal else ""
-        )
-        lines += [f"# {field.description}{choices}", f"#{name}={_written(field.default)}"]
-    return "\n".join(lines) + "\n"
+    return described(Settings.model_fields.values(), _HEADINGS)
 
 
 if __name__ == "__main__":
