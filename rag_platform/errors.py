@@ -5,6 +5,8 @@
     │   ├── UnknownName            a model, chunker, collection ... of that name does not exist
     │   ├── InvalidSetting         a setting's name or value is wrong
     │   ├── InvalidDataset         a labelled set is not what its layout says; names file and line
+    │   ├── Unauthenticated        a service asks for a key, and none that it knows was sent
+    │   ├── Forbidden              the key is known, and is not for this
     │   ├── DimensionMismatch      vectors of another size than the collection's
     │   └── SchemaMismatch         a table has other columns than its contract
     ├── DocumentError          one document cannot be used; the others go on
@@ -20,9 +22,13 @@
         ├── StorageError           disk full, no permission
         │   └── DamagedFile            a file of ours holds something else than what was written
         ├── Busy                   another process holds the writer lock
+        ├── RateLimited            too many requests in a minute
+        ├── Overloaded             a service has as many requests under way as it takes
+        ├── DeadlineExceeded       a request took longer than a service allows
         ├── UpstreamError          a remote service failed
         │   ├── EmptyAnswer            a language model said nothing
-        │   └── FilteredAnswer         a provider's filter held the answer back
+        │   ├── FilteredAnswer         a provider's filter held the answer back
+        │   └── PromptTooLong          more was asked than a model can read at once
         └── GateFailed             a model ranks plain Nepali pairs wrongly: wrong prompt, pooling or head
 
 Each message holds the offending value and the remedy. ``code`` is stable and goes to APIs, tables and
@@ -40,6 +46,7 @@ __all__ = [
     "CallerError",
     "ChunkTooLong",
     "DamagedFile",
+    "DeadlineExceeded",
     "DimensionMismatch",
     "DocumentError",
     "EmptyAnswer",
@@ -47,16 +54,21 @@ __all__ = [
     "EncryptedFile",
     "EnvironmentProblem",
     "FilteredAnswer",
+    "Forbidden",
     "GateFailed",
     "InvalidDataset",
     "InvalidMetadata",
     "InvalidSetting",
     "MissingDependency",
     "NotPublished",
+    "Overloaded",
     "ParseError",
+    "PromptTooLong",
     "RagError",
+    "RateLimited",
     "SchemaMismatch",
     "StorageError",
+    "Unauthenticated",
     "UnknownName",
     "UnsupportedFormat",
     "UpstreamError",
@@ -105,6 +117,18 @@ class InvalidDataset(CallerError):
     """A labelled set is not what its layout says; the message names the file and, where it can, the line."""
 
     code = "invalid_dataset"
+
+
+class Unauthenticated(CallerError):
+    """A service asks for a key, and what was sent is none that it knows, or one that has ended."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(CallerError):
+    """The key is known, and is not for this: another scope, another collection."""
+
+    code = "forbidden"
 
 
 class DimensionMismatch(CallerError):
@@ -199,6 +223,32 @@ class Busy(EnvironmentProblem):
     code = "busy"
 
 
+class _Later(EnvironmentProblem):
+    """A service does this later; ``retry_after_s`` says when it is worth asking again."""
+
+    def __init__(self, message: str, *, retry_after_s: float = 1.0) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
+class RateLimited(_Later):
+    """More requests came in a minute than one key may send."""
+
+    code = "rate_limited"
+
+
+class Overloaded(_Later):
+    """A service has as many requests under way as it takes, or is about to stop."""
+
+    code = "overloaded"
+
+
+class DeadlineExceeded(_Later):
+    """A request took longer than a service allows."""
+
+    code = "deadline_exceeded"
+
+
 class UpstreamError(EnvironmentProblem):
     """A remote service failed or answered nonsense; ``status`` is its HTTP status, where there was one."""
 
@@ -219,6 +269,13 @@ class FilteredAnswer(UpstreamError):
     """A provider's filter held back what its model said; the same question would be filtered again."""
 
     code = "filtered_answer"
+    retryable = False
+
+
+class PromptTooLong(UpstreamError):
+    """What a language model was to read does not fit into its context; a shorter prompt may."""
+
+    code = "prompt_too_long"
     retryable = False
 
 

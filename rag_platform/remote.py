@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rag_platform.errors import MissingDependency, UpstreamError
+from rag_platform.errors import MissingDependency, PromptTooLong, UpstreamError
 from rag_platform.privacy import keep_private
 from rag_platform.types import Usage
 
-__all__ = ["INSTALL_REMOTE", "TIMEOUT_S", "Reply", "Service", "ask_model", "load_litellm"]
+__all__ = ["INSTALL_REMOTE", "TIMEOUT_S", "Reply", "Service", "ask_model", "completion", "load_litellm"]
 
 INSTALL_REMOTE = "pip install 'rag-platform[remote]'"
 TIMEOUT_S = 60.0
@@ -50,6 +50,7 @@ def load_litellm() -> Any:  # noqa: ANN401
         raise MissingDependency(f"hosted models need litellm ({error}); {INSTALL_REMOTE}") from error
     litellm.suppress_debug_info = True
     litellm.telemetry = False
+    litellm.include_cost_in_streaming_usage = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
@@ -89,17 +90,9 @@ def ask_model(
         MissingDependency: LiteLLM is not installed.
         UpstreamError: The provider is out of reach, refuses, or is busy for too long.
     """
-    litellm = load_litellm()
     answer = service.ask(
-        lambda: litellm.completion(
-            model=model,
-            messages=[dict(message) for message in messages],
-            api_key=key or "none",  # without one LiteLLM would take that of another service
-            api_base=base_url or None,
-            timeout=timeout_s,
-            max_retries=0,
-            drop_params=True,
-            **(options or {}),
+        lambda: completion(
+            model, messages, key=key, base_url=base_url, timeout_s=timeout_s, options=options or {}
         )
     )
     choice, usage = answer.choices[0] if answer.choices else None, getattr(answer, "usage", None)
@@ -110,6 +103,33 @@ def ask_model(
     )
     text = str((choice.message.content if choice else "") or "")
     return Reply(text, str((choice.finish_reason if choice else "") or ""), spent)
+
+
+def completion(
+    model: str,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    key: str,
+    base_url: str,
+    timeout_s: float,
+    options: Mapping[str, Any],
+) -> Any:  # noqa: ANN401
+    """Return what LiteLLM's ``completion`` does, once: the one call through which language models are asked.
+
+    Raises:
+        MissingDependency: LiteLLM is not installed.
+        openai.OpenAIError: As the provider failed; a ``Service`` gives it a type of ours.
+    """
+    return load_litellm().completion(
+        model=model,
+        messages=[dict(message) for message in messages],
+        api_key=key or "none",  # without one LiteLLM would take that of another service
+        api_base=base_url or None,
+        timeout=timeout_s,
+        max_retries=0,
+        drop_params=True,
+        **options,
+    )
 
 
 class Service:
@@ -129,7 +149,8 @@ class Service:
         """Return what ``send`` returns, sending up to five times.
 
         Raises:
-            UpstreamError: The service is out of reach, refuses the request, or is busy for too long.
+            UpstreamError: The service is out of reach, refuses the request, or is busy for too long;
+                ``PromptTooLong`` where a language model cannot read so much.
         """
         from openai import OpenAIError  # of LiteLLM's errors, too, this is the root
 
@@ -140,7 +161,8 @@ class Service:
                 if attempt == _ATTEMPTS or not _may_pass(error):
                     # not "from error": a traceback of the service's own error would show the key
                     status = getattr(error, "status_code", None)
-                    raise UpstreamError(self._explained(error, attempt), status=status) from None
+                    kind = PromptTooLong if _is_too_long(error) else UpstreamError
+                    raise kind(self._explained(error, attempt), status=status) from None
                 time.sleep(self._wait_s(error, attempt))
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -169,7 +191,9 @@ class Service:
         status = getattr(error, "status_code", None)
         reason = self._blotted(error)
         remedy = "check that it runs and its base URL"
-        if status in (401, 403):
+        if _is_too_long(error):
+            remedy = "ask with fewer passages or a shorter history, or use a model that reads more"
+        elif status in (401, 403):
             remedy = f"check the key in {self._setting}"
         elif status == 429:
             remedy = "its rate limit is used up: try later or send less"
@@ -182,6 +206,11 @@ class Service:
         """Return what an error says, without the key."""
         reason = " ".join(str(error).split())
         return (reason.replace(self._key, "***") if self._key else reason)[:300]
+
+
+def _is_too_long(error: Exception) -> bool:
+    """Say whether it is LiteLLM's error of a full context; its name tells, for it need not be installed."""
+    return type(error).__name__ == "ContextWindowExceededError"
 
 
 def _may_pass(error: Exception) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,24 +18,28 @@ from rag_platform.protocols import FloatArray
 from rag_platform.remote import TIMEOUT_S, Service, load_litellm
 from rag_platform.reranking.catalogue import RerankerSpec
 
-__all__ = ["HostedReranker"]
+__all__ = ["HostedReranker", "RemoteReranker"]
 
 
-class HostedReranker:
-    """A service that scores all passages in one request.
+class RemoteReranker:
+    """What rerankers behind an API have in common: a name, an address, a recipe, and how they are asked.
 
     Args:
         spec: With LiteLLM's name of the model.
-        api_key: Key of the service.
+        api_key: Key of the service; empty for one that needs none.
         base_url: Its address; empty: the service's own.
         first_wait_s: Seconds before a busy service is asked again.
     """
 
+    how: ClassVar[str]
+    """What the model is asked for, in recipes."""
+
     def __init__(
-        self, spec: RerankerSpec, *, api_key: str, base_url: str = "", first_wait_s: float = 0.5
+        self, spec: RerankerSpec, *, api_key: str = "", base_url: str = "", first_wait_s: float = 0.5
     ) -> None:
         self.spec, self.name = spec, spec.name
-        self.recipe = f"{spec.name}|litellm {spec.remote}|{shown_address(base_url) or 'own address'}"
+        how, address = self.how.format(spec=spec), shown_address(base_url) or "own address"
+        self.recipe = f"{spec.name}|{how}|{address}"
         self._key, self._base_url = api_key, base_url
         self._service = Service(
             f"the reranker {spec.name}",
@@ -43,6 +47,12 @@ class HostedReranker:
             setting="RAG_RERANKER_API_KEY",
             first_wait_s=first_wait_s,
         )
+
+
+class HostedReranker(RemoteReranker):
+    """A service that scores all passages in one request."""
+
+    how = "litellm {spec.remote}"
 
     def score(self, query: str, passages: Sequence[str]) -> FloatArray:
         """Return ``(len(passages),)`` float32 in the order of ``passages``, as the service gave them.

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import regex
 
 from rag_platform.embedding.limits import require_readable
 from rag_platform.errors import UpstreamError
-from rag_platform.privacy import shown_address
 from rag_platform.protocols import FloatArray
-from rag_platform.remote import TIMEOUT_S, Service, load_litellm
-from rag_platform.reranking.catalogue import RerankerSpec
+from rag_platform.remote import ask_model
+from rag_platform.reranking.hosted import RemoteReranker
 
 __all__ = ["ListwiseReranker", "parse_order", "prompt_text"]
 
@@ -61,28 +59,10 @@ def parse_order(answer: str, n: int) -> list[int]:
     return [number - 1 for number in order]
 
 
-class ListwiseReranker:
-    """Any language model of LiteLLM as a reranker; a malformed answer is asked again once, then an error.
+class ListwiseReranker(RemoteReranker):
+    """Any language model of LiteLLM as a reranker; a malformed answer is asked again once, then an error."""
 
-    Args:
-        spec: With LiteLLM's name of the model.
-        api_key: Key of its provider; empty for a model that needs none.
-        base_url: Its address; empty: the provider's own.
-        first_wait_s: Seconds before a busy service is asked again.
-    """
-
-    def __init__(
-        self, spec: RerankerSpec, *, api_key: str = "", base_url: str = "", first_wait_s: float = 0.5
-    ) -> None:
-        self.spec, self.name = spec, spec.name
-        self.recipe = f"{spec.name}|listwise v{_VERSION}|{shown_address(base_url) or 'own address'}"
-        self._key, self._base_url = api_key, base_url
-        self._service = Service(
-            f"the reranker {spec.name}",
-            key=api_key,
-            setting="RAG_RERANKER_API_KEY",
-            first_wait_s=first_wait_s,
-        )
+    how = f"listwise v{_VERSION}"
 
     def score(self, query: str, passages: Sequence[str]) -> FloatArray:
         """Return ``(len(passages),)`` float32: the place from the end, so the best has ``len(passages)``.
@@ -120,16 +100,11 @@ class ListwiseReranker:
             ) from error
 
     def _answer(self, messages: Sequence[dict[str, str]]) -> str:
-        litellm: Any = load_litellm()
-        answer = self._service.ask(
-            lambda: litellm.completion(
-                model=self.spec.remote,
-                messages=list(messages),
-                temperature=0,
-                api_key=self._key or "none",  # without one LiteLLM would take that of another service
-                api_base=self._base_url or None,
-                timeout=TIMEOUT_S,
-                max_retries=0,
-            )
-        )
-        return str(answer.choices[0].message.content or "")
+        return ask_model(
+            self._service,
+            self.spec.remote,
+            messages,
+            key=self._key,
+            base_url=self._base_url,
+            options={"temperature": 0},
+        ).text
