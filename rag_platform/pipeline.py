@@ -171,7 +171,7 @@ def embeddings(
 
 
 def publish(system: System, model: str, *, rebuild: bool = False) -> list[Published]:
-    """Publish every collection that has, or had, embedded documents of this model."""
+    """Publish every collection that has, or had, embedded documents of this model, and have it told."""
     encoder = system.encoder(model)
     done = []
     for collection in system.catalog.collections():
@@ -188,6 +188,7 @@ def publish(system: System, model: str, *, rebuild: bool = False) -> list[Publis
             load=_Loader(system, collection, encoder),
             rebuild=rebuild,
         )
+        system.webhooks.announce(manifest)
         changed = before is None or before.generation != manifest.generation
         done.append(Published(collection, manifest, changed))
     return done

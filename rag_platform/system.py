@@ -41,6 +41,7 @@ from rag_platform.retrieval.search import Searcher
 from rag_platform.sanity import GatedEncoder, GatedReranker
 from rag_platform.settings import Settings
 from rag_platform.storage import RawStore, TableStore
+from rag_platform.webhooks import Webhooks
 
 __all__ = ["System", "parse_options", "search_options"]
 
@@ -57,6 +58,9 @@ class System:
         self.raw = RawStore(self.home / "raw")
         self.tables = TableStore(self.home / "tables")
         self.cache = EmbeddingCache(self.home / "cache")
+        self.webhooks = Webhooks(
+            self.home / "webhooks.sqlite", settings.webhook_urls, settings.webhook_secret
+        )
         self.profiles = (
             read_profiles(Path(settings.model_profiles).expanduser(), os.environ)
             if settings.model_profiles
@@ -282,6 +286,7 @@ class System:
 
     def close(self) -> None:
         """Let go of models and of the catalog's file; nothing can be asked afterwards."""
+        self.webhooks.close()
         self.release_models()
         self.catalog.close()
 
