@@ -11,11 +11,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rag_platform.protocols import Lexicon
 from rag_platform.text import analyze
 
 __all__ = [
@@ -82,16 +81,17 @@ def inverse_document_frequency(n_chunks: int, frequency: int) -> float:
     return math.log1p((n_chunks - frequency + 0.5) / (frequency + 0.5))
 
 
-def ideal(terms: Mapping[str, float], lexicon: Lexicon) -> float:
+def ideal(terms: Mapping[str, float], idf: Callable[[str], float]) -> float:
     """Return what no chunk's BM25 score can reach: every term, so often that its weight is 1.
 
     Terms that no chunk has count as well, so ``score / ideal`` is 0 to 1 and small where words are unknown;
     0 without terms.
+
+    Args:
+        terms: With their weights.
+        idf: Returns the inverse document frequency of a term.
     """
-    return sum(
-        weight * inverse_document_frequency(lexicon.n_chunks, lexicon.frequency(term))
-        for term, weight in terms.items()
-    )
+    return sum(weight * idf(term) for term, weight in terms.items())
 
 
 def _counts(terms: Iterable[str]) -> Counter[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -26,11 +27,13 @@ class Meaning:
         terms: Weighted terms that are searched.
         ideal: BM25 score of a passage with all of them; 0 without terms.
         romanized: How the words of the generation read it, where it is in Latin letters and not in English.
+        frequencies: Number of chunks with each term, looked up once.
     """
 
     terms: Mapping[str, float]
     ideal: float
     romanized: Romanized | None
+    frequencies: Mapping[str, int]
 
     def vector(self, text: str, embed: Embed) -> FloatArray:
         """Return ``(dim,)``, L2-normalised: of the question as it was typed, and as it is read, together."""
@@ -73,9 +76,12 @@ class Question:
 
     def meaning(self, lexicon: Lexicon) -> Meaning:
         """Return what it means in a generation with these words."""
-        if not self.is_romanized:
-            terms = query_terms(self.text)
-            return Meaning(terms, ideal(terms, lexicon), None)
-        read = reading(self.text, lexicon)
-        best = read.ideal(lambda term: inverse_document_frequency(lexicon.n_chunks, lexicon.frequency(term)))
-        return Meaning(read.terms, best, read)
+        frequency = cache(lexicon.frequency)
+
+        def idf(term: str) -> float:
+            return inverse_document_frequency(lexicon.n_chunks, frequency(term))
+
+        read = reading(self.text, lexicon) if self.is_romanized else None
+        terms = query_terms(self.text) if read is None else read.terms
+        best = ideal(terms, idf) if read is None else read.ideal(idf)
+        return Meaning(terms, best, read, {term: frequency(term) for term in terms})

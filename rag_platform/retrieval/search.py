@@ -332,7 +332,7 @@ class _Run:
         self, found: Sequence[_Found], candidates: Mapping[str, int], watch: Stopwatch
     ) -> Explanation:
         """Return the reasons; with several collections, terms and reading are those of the first."""
-        meaning, lexicon = found[0].meaning, found[0].reader.lexicon
+        meaning = found[0].meaning
         read = meaning.romanized
         notes = list(self.notes)
         if self._fusion == "rrf" and self.options.fusion == "calibrated" and self.encoder and not notes:
@@ -345,7 +345,7 @@ class _Run:
             language=self.question.language,
             reading=read.text if read else "",
             expansions=read.tokens if read else (),
-            terms={term: (weight, lexicon.frequency(term)) for term, weight in meaning.terms.items()},
+            terms={term: (weight, meaning.frequencies[term]) for term, weight in meaning.terms.items()},
             conditions=self.options.conditions,
             candidates=candidates,
             fusion=self._fusion,

@@ -337,8 +337,12 @@ def test_no_score_reaches_the_ideal_and_the_engines_share_its_weights(index: Ind
     terms = {"कर": 2.0, "soap": 0.5, "अनुपस्थित": 1.0}
     n, absent = 9, math.log(1 + 9.5 / 0.5)
     kar, soap = math.log(1 + (n - 2 + 0.5) / 2.5), math.log(1 + (n - 1 + 0.5) / 1.5)
-    assert lexical.ideal(terms, reader.lexicon) == pytest.approx(2 * kar + 0.5 * soap + absent)
-    assert lexical.ideal({}, reader.lexicon) == 0
+
+    def idf(term: str) -> float:
+        return lexical.inverse_document_frequency(reader.lexicon.n_chunks, reader.lexicon.frequency(term))
+
+    assert lexical.ideal(terms, idf) == pytest.approx(2 * kar + 0.5 * soap + absent)
+    assert lexical.ideal({}, idf) == 0
     best, second = reader.lexical(terms, limit=2)
     assert corpus.expected[best.chunk_id].source == "छोटो.txt"
     assert 0 < second.score < best.score < 2 * kar

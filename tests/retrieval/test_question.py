@@ -78,3 +78,18 @@ def test_words_that_nobody_has_make_the_ideal_larger(lexicon: Words) -> None:
     known, unknown = Question.of("महसुल").meaning(lexicon), Question.of("महसुल हिमनदी").meaning(lexicon)
     assert known.ideal < unknown.ideal
     assert Question.of("?!").meaning(lexicon).ideal == 0
+
+
+@pytest.mark.parametrize("query", ["महसुल कहिले तिर्ने, महसुल?", "mahasul kahile tirne?"])
+def test_each_frequency_is_looked_up_once(query: str) -> None:
+    looked_up: list[str] = []
+
+    class Counted(Words):
+        def frequency(self, term: str) -> int:
+            looked_up.append(term)
+            return super().frequency(term)
+
+    meaning = Question.of(query).meaning(Counted.of_texts(PASSAGES))  # type: ignore[arg-type]
+    assert len(looked_up) == len(set(looked_up))
+    assert set(meaning.frequencies) == set(meaning.terms) <= set(looked_up)
+    assert meaning.frequencies["महसुल"] == 1
