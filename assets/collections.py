@@ -27,7 +27,7 @@ class PublishConfig(dg.Config):
     deps=[dg.AssetDep(embeddings, partition_mapping=BY_MODEL)],
     partitions_def=MODELS,
     backfill_policy=SINGLE_RUN,
-    group_name="collections",
+    group_name="ingestion",
     kinds={"qdrant"},
     pool="publish",
 )

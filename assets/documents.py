@@ -17,7 +17,7 @@ __all__ = ["chunks", "pages", "raw_documents"]
 @dg.asset(
     partitions_def=DOCUMENTS,
     backfill_policy=SINGLE_RUN,
-    group_name="documents",
+    group_name="ingestion",
     kinds={"parquet"},
     metadata={"dagster/column_schema": column_schema(tables.RAW_DOCUMENTS)},
 )
@@ -35,7 +35,7 @@ def raw_documents(
     deps=[raw_documents],
     partitions_def=DOCUMENTS,
     backfill_policy=SINGLE_RUN,
-    group_name="documents",
+    group_name="ingestion",
     kinds={"parquet"},
     pool="ocr",
     metadata={"dagster/column_schema": column_schema(tables.PAGES)},
@@ -54,7 +54,7 @@ def pages(
     deps=[pages],
     partitions_def=DOCUMENTS,
     backfill_policy=SINGLE_RUN,
-    group_name="documents",
+    group_name="ingestion",
     kinds={"parquet"},
     metadata={"dagster/column_schema": column_schema(tables.CHUNKS)},
 )

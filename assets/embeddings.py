@@ -16,7 +16,7 @@ __all__ = ["embeddings"]
     deps=[dg.AssetDep(chunks, partition_mapping=BY_DOCUMENT)],
     partitions_def=DOCUMENT_X_MODEL,
     backfill_policy=SINGLE_RUN,
-    group_name="embeddings",
+    group_name="ingestion",
     kinds={"parquet"},
     metadata={"dagster/column_schema": column_schema(tables.embeddings(384))},
 )

@@ -78,16 +78,16 @@ def preview(path: Path) -> dg.TableMetadataValue | None:
 
 
 def run_metadata(report: StageReport) -> Metadata:
-    """Return the totals of a run of one stage."""
+    """Return the totals of a run of one stage; named so that no partition's numbers are taken for them."""
     totals: Metadata = {
-        "documents": len(report.outcomes),
-        "documents_done": report.n_done,
-        "documents_unchanged": report.n_unchanged,
-        "documents_failed": report.n_failed,
-        "rows": report.n_rows,
+        "run_documents": len(report.outcomes),
+        "run_documents_done": report.n_done,
+        "run_documents_unchanged": report.n_unchanged,
+        "run_documents_failed": report.n_failed,
+        "run_rows": report.n_rows,
     }
     if report.n_failed:
-        totals["failures"] = failures_table(report.outcomes)
+        totals["run_failures"] = failures_table(report.outcomes)
     return totals
 
 
@@ -135,9 +135,9 @@ def corpora(published: Sequence[Published]) -> Metadata:
             "generation": done.manifest.generation,
             "points": done.manifest.points,
             "documents": len(done.manifest.documents),
+            "changed": done.changed,
             "alias": done.manifest.alias,
             "address": done.manifest.address,
-            "changed": done.changed,
         }
         for done in published
     ]

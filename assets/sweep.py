@@ -167,7 +167,7 @@ def _cell_metadata(run: Run, report: Report, model: str, reranker: str) -> Metad
         for measure, rows in mine.groupby("measure", sort=False):
             scored = rows[rows["status"] == "ok"]
             if len(scored):
-                found[f"{measure}{end}"] = float(scored["value"].mean())
+                found[f"{measure}{end}"] = round(float(scored["value"].mean()), 4)
             if failed := int((rows["status"] == "failed").sum()):
                 found[f"{measure} failed{end}"] = failed
     path = run.folder / "scores" / f"{Cell(model, reranker).slug}.parquet"

@@ -12,6 +12,7 @@ from assets.checks import CHECKS
 from assets.collections import PublishConfig, collections
 from assets.documents import chunks, pages, raw_documents
 from assets.embeddings import embeddings
+from assets.gate import keeps_up
 from assets.platform import platform
 from assets.sweep import SWEEP, sweep_assets
 
@@ -80,6 +81,10 @@ def sweep_over(embedders: Sequence[str], rerankers: Sequence[str]) -> dg.JobDefi
     cells = sweep_assets(embedders, rerankers)
     others = [asset for asset in ASSETS if asset not in SWEEP]
     definitions = dg.Definitions(
-        assets=[*others, *cells], jobs=[sweep], resources=RESOURCES, executor=EXECUTOR
+        assets=[*others, *cells],
+        asset_checks=[keeps_up],
+        jobs=[sweep],
+        resources=RESOURCES,
+        executor=EXECUTOR,
     )
     return definitions.resolve_job_def("sweep")

@@ -95,6 +95,7 @@ def sweep(
             ops={
                 "sweep_cells": {"config": config},
                 "leaderboard": {"config": {"run_id": prepared.run.run_id}},
+                "leaderboard_keeps_up": {"config": {"run_id": prepared.run.run_id}},
             },
         )
     except dg.DagsterExecutionInterruptedError as error:  # what Dagster makes of Ctrl-C

@@ -43,7 +43,7 @@ def test_a_range_is_one_run_and_says_what_it_made(
     health = by_source["health.txt"]
     assert health["bytes"] == len(TEXTS["health.txt"].encode())
     assert (health["format"], health["status"], health["pages"], health["chunks"]) == ("txt", "ok", 1, 1)
-    assert (health["dagster/row_count"], health["rows"], health["documents_done"]) == (1, 4, 4)
+    assert (health["dagster/row_count"], health["run_rows"], health["run_documents_done"]) == (1, 4, 4)
 
     pages = metadata_of(documents, "pages")[keys[0]]
     assert (pages["ocr_share"], pages["confidence"], pages["suspect_pages"]) == (0.0, 1.0, 0)
@@ -99,7 +99,7 @@ def test_a_second_run_does_nothing(claimed: Claim, run: Run, monkeypatch: pytest
     monkeypatch.setattr("rag_platform.pipeline.parse_all", must_not_run)
     again = run("documents", keys[0], keys[-1])
     totals = metadata_of(again, "pages")[keys[0]]
-    assert (totals["documents_done"], totals["documents_unchanged"]) == (0, 4)
+    assert (totals["run_documents_done"], totals["run_documents_unchanged"]) == (0, 4)
 
 
 def test_a_bad_document_is_named_and_the_others_go_on(claimed: Claim, run: Run, system: System) -> None:
@@ -110,8 +110,8 @@ def test_a_bad_document_is_named_and_the_others_go_on(claimed: Claim, run: Run, 
     assert "empty_file" in str(by_source["खाली.txt"]["failure"])
     assert by_source["health.txt"]["status"] == "pending", "its chunks come with the next asset"
     totals = by_source["health.txt"]
-    assert (totals["documents_failed"], totals["documents_done"]) == (2, 4)
-    named = {record.data["source"] for record in totals["failures"].records}  # type: ignore[attr-defined]
+    assert (totals["run_documents_failed"], totals["run_documents_done"]) == (2, 4)
+    named = {record.data["source"] for record in totals["run_failures"].records}  # type: ignore[attr-defined]
     assert named == {"खाली.txt", "पुरानो.doc"}
     assert sum(entry.status == "ok" for entry in system.catalog.entries()) == 4
 

@@ -43,6 +43,7 @@ def test_the_graph_is_partitioned_as_documented() -> None:
         node = graph.get(dg.AssetKey(name))
         assert node.partitions_def == partitions
         assert node.backfill_policy == dg.BackfillPolicy.single_run()
+        assert node.group_name == "ingestion", "one box of the lineage graph from the file to the collection"
     assert MODELS.get_partition_keys() == list(ENCODERS)
     assert list(ENCODERS)[:2] == ["hashing", "intfloat/multilingual-e5-small"], "side by side: one rectangle"
 

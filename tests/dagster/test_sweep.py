@@ -32,6 +32,9 @@ def told(event: dg.AssetMaterialization) -> dict[str, object]:
     return {name: value.value for name, value in event.metadata.items()}
 
 
+KEEPS_UP = dg.AssetCheckKey(dg.AssetKey("leaderboard"), "keeps_up")
+
+
 def test_the_grid_has_thirty_keys_and_one_lineage() -> None:
     graph = defs.resolve_asset_graph()
     cells = graph.get(dg.AssetKey("sweep_cells"))
@@ -85,6 +88,8 @@ def test_a_sweep_is_runs_of_the_pipeline_and_one_of_the_cells(system: System, tm
         assert event.asset_materialization is not None
         board = told(event.asset_materialization)
         assert (board["run_id"], board["cells"], board["best nDCG@10"]) == (done.run.run_id, 4, 1.0)
+        checks = instance.event_log_storage.get_asset_check_execution_history(KEEPS_UP, limit=10)
+        assert [check.status.value for check in checks] == ["SUCCEEDED"]
         cells = {
             record.partition_key: told(record.asset_materialization)
             for record in instance.fetch_materializations(dg.AssetKey("sweep_cells"), limit=10).records

@@ -17,6 +17,7 @@ from rag_platform.text.markup import html_text, latex_text, markdown_text
 __all__ = ["as_latex", "as_markdown", "board_html", "caption", "figure", "metadata", "text_rows"]
 
 _PUBLISHED = "published by others"
+_DIGITS = 4  # of a number that is plotted
 Style = Callable[[Entry, bool], str]
 
 
@@ -135,10 +136,11 @@ def metadata(board: Leaderboard) -> tuple[str, dict[str, float | int]]:
     }
     for name in board.measures:
         best = board.summaries[name].best
-        numbers |= {f"best {name}": row.measures[name].value for row in board.rows if row.cell == best}
+        values = (row.measures[name].value for row in board.rows if row.cell == best)
+        numbers |= {f"best {name}": round(value, _DIGITS) for value in values}
     for row in compared:
         if board.main in row.measures and not math.isnan(row.measures[board.main].value):
-            numbers[f"{board.main} {cell_name(row.cell)}"] = row.measures[board.main].value
+            numbers[f"{board.main} {cell_name(row.cell)}"] = round(row.measures[board.main].value, _DIGITS)
     return as_markdown(board), numbers
 
 
