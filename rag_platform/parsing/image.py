@@ -27,7 +27,7 @@ from rag_platform.types import Page
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["DAMAGE", "read_image"]
+__all__ = ["DAMAGE", "open_page", "read_image"]
 
 DAMAGE = (
     OSError,
@@ -75,6 +75,38 @@ def read_image(path: Path, options: ParseOptions) -> ParsedFile:
     if all(page.reason.startswith(_FAILED) for page in pages):
         raise ParseError(f"the picture is damaged ({pages[0].reason.removeprefix(_FAILED)}); get it again")
     return ParsedFile(pages)
+
+
+def open_page(path: Path, page_no: int) -> tuple[Image, Image]:
+    """Return a page of a picture as people see it, in colour, and as OCR read it, in grey.
+
+    Raises:
+        ParseError: The picture is damaged or of absurd size, or has no such page.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="PIL")
+        with _File(path) as file, _opened(file) as picture:
+            try:
+                if not any(n == page_no and not damage for n, damage in enumerate(_frames(picture), start=1)):
+                    raise ParseError(f"the picture has no page {page_no} that can be read")
+                if picture.width * picture.height > _MAX_PIXELS:
+                    raise _absurd(f"{picture.width} x {picture.height} pixels")
+                return _in_colour(picture), _grey(picture)
+            except DAMAGE as error:
+                raise ParseError(f"the picture is damaged ({_detail(error)}); get it again") from error
+
+
+def _in_colour(picture: Image) -> Image:
+    """Return a picture as it is looked at: upright, on white."""
+    from PIL import Image, ImageOps
+
+    upright = ImageOps.exif_transpose(picture)
+    if upright.mode.startswith("I") or upright.mode == "F":
+        return _eight_bits(upright).convert("RGB")
+    if not upright.has_transparency_data:
+        return upright.convert("RGB")
+    layer = upright.convert("RGBA")
+    return Image.composite(layer.convert("RGB"), Image.new("RGB", layer.size, "white"), layer.getchannel("A"))
 
 
 _FAILED = "page failed: "

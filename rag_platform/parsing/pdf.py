@@ -34,7 +34,7 @@ from rag_platform.types import Origin, Page
 if TYPE_CHECKING:
     import pymupdf
 
-__all__ = ["read_pdf"]
+__all__ = ["open_pdf", "read_pdf"]
 
 _T = TypeVar("_T")
 
@@ -43,12 +43,7 @@ _LOW_CONFIDENCE = 0.6
 
 def read_pdf(path: Path, options: ParseOptions) -> ParsedFile:
     """Read a PDF."""
-    import pymupdf
-
-    pymupdf.TOOLS.mupdf_display_errors(False)
-    pymupdf.TOOLS.mupdf_display_warnings(False)
-    with _opened(path) as document:
-        _unlock(document, options.passwords)
+    with open_pdf(path, options.passwords) as document:
         if document.page_count == 0:
             raise ParseError("the PDF has no pages: damaged or truncated")
         if document.is_repaired:
@@ -57,14 +52,23 @@ def read_pdf(path: Path, options: ParseOptions) -> ParsedFile:
             return ParsedFile(_Pages(document, options, pictures).read(), _metadata(document))
 
 
-def _opened(path: Path) -> pymupdf.Document:
-    """Open a PDF; MuPDF's own message would show where the copy lies, not what the file is called."""
+def open_pdf(path: Path, passwords: Sequence[str]) -> pymupdf.Document:
+    """Open a PDF; MuPDF's own message would show where the copy lies, not what the file is called.
+
+    Raises:
+        EncryptedFile: No password opens it.
+        ParseError: It is damaged.
+    """
     import pymupdf
 
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
     try:
-        return pymupdf.open(str(path), filetype="pdf")
+        document = pymupdf.open(str(path), filetype="pdf")
     except pymupdf.FileDataError as error:
         raise ParseError("the PDF is damaged or truncated; get the file again") from error
+    _unlock(document, passwords)
+    return document
 
 
 def _unlock(document: pymupdf.Document, passwords: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-from rag_platform.parsing.arrange import Row, printed, reading_order
+from rag_platform.parsing.arrange import PlacedWord, Row, printed, reading_order
 from rag_platform.parsing.fontmap.trace import framed
 from rag_platform.parsing.layout import WIDE, Line
 from rag_platform.parsing.spacing import without_letter_spacing
@@ -24,7 +24,7 @@ from rag_platform.parsing.spacing import without_letter_spacing
 if TYPE_CHECKING:
     import pymupdf
 
-__all__ = ["Layer", "read_layer", "text_flags"]
+__all__ = ["Layer", "layer_words", "read_layer", "text_flags"]
 
 _SAME_LINE = 0.35
 """Baselines closer than this, in em, are one printed line."""
@@ -147,15 +147,42 @@ def text_flags() -> int:
 
 def read_layer(page: pymupdf.Page) -> Layer:
     """Return what the text layer of a page says; text in the page's main direction comes first."""
+    rows = _worded(page)
+    lines = [line for of_turn in _by_turn(rows) for line in _lines(of_turn)]
+    return Layer(tuple(lines), _by_font(rows))
+
+
+def layer_words(page: pymupdf.Page) -> list[tuple[str, PlacedWord]]:
+    """Return the words that ``read_layer`` makes lines of, in their order, with where each stands."""
+    ordered = (row for of_turn in _by_turn(_worded(page)) for row in _ordered(of_turn))
+    return [(word.text, word) for row in ordered for word in row.words]
+
+
+def _worded(page: pymupdf.Page) -> list[_Row]:
+    """Return the rows of a page with their words."""
     glyphs = _Glyphs(page)
     rows = list(_rows(page))
     for row in rows:
         row.words = list(_joined(row, glyphs))
-    rows = [row for row in rows if row.words]
+    return [row for row in rows if row.words]
+
+
+def _by_turn(rows: Sequence[_Row]) -> list[list[_Row]]:
+    """Group rows by their direction, the page's main one first."""
     n_words = {turn: sum(len(row.words) for row in rows if row.turn == turn) for turn in range(4)}
     turns = sorted(range(4), key=lambda turn: -n_words[turn])
-    lines = [line for turn in turns for line in _lines([row for row in rows if row.turn == turn])]
-    return Layer(tuple(lines), _by_font(rows))
+    return [[row for row in rows if row.turn == turn] for turn in turns]
+
+
+def _ordered(rows: Sequence[_Row]) -> list[Row[_Word]]:
+    """Return rows of one direction as they are read: as the content has them, or column by column."""
+    return _by_column(rows) or [Row(row.words, row.block) for row in rows]
+
+
+def _by_column(rows: Sequence[_Row]) -> list[Row[_Word]] | None:
+    """Return rows of one direction column by column, where the content runs across the columns."""
+    ordered = reading_order((row.words for row in rows), rows[0].turn if rows else 0)
+    return ordered if _runs_across(rows, ordered) else None
 
 
 def _by_font(rows: Iterable[_Row]) -> dict[str, str]:
@@ -192,9 +219,9 @@ def _rows(page: pymupdf.Page) -> Iterator[_Row]:
 
 def _lines(rows: Sequence[_Row]) -> Iterator[Line]:
     """Yield rows of one direction as printed lines: as the content has them, or column by column."""
-    ordered = reading_order((row.words for row in rows), rows[0].turn if rows else 0)
-    if _runs_across(rows, ordered):
-        yield from printed(ordered, _text)
+    by_column = _by_column(rows)
+    if by_column is not None:
+        yield from printed(by_column, _text)
         return
     for row in rows:
         for line in printed([Row(row.words, row.block)], _text):

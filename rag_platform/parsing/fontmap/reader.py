@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag_platform.parsing.arrange import printed, reading_order
+from rag_platform.parsing.arrange import Row, printed, reading_order
 from rag_platform.parsing.fontmap.damage import pdf_errors
 from rag_platform.parsing.fontmap.decode import DecodedWord, Reading, decode
 from rag_platform.parsing.fontmap.fonts import Font, Glyphs, open_renamed
@@ -138,8 +138,7 @@ class FontMapReader:
         if page_no in self._failed:
             reason = f"the page cannot be traced ({self._failed[page_no]})"
             return MappedPage(page_no, "", 0.0, (), 0.0, "none", reason)
-        lines = self._lines(page_no)
-        rows = reading_order((line.words for line in lines), self._upright(page_no))
+        rows = self._rows(page_no)
         words = [word for row in rows for word in row.words]
         decoded = {id(word): self._word(word) for word in words}
         lines_read = tuple(printed(rows, lambda word: decoded[id(word)].text))
@@ -149,6 +148,16 @@ class FontMapReader:
             page_no, found.text, unsure, tuple(filter(None, (decoded[id(word)].text for word in unsure)))
         )
         return replace(judged, regions=found.regions, lines=lines_read)
+
+    def words(self, page_no: int) -> list[tuple[str, TracedWord]]:
+        """Return the words that ``page`` makes lines of, in their order; none of a page that has no trace."""
+        if page_no in self._failed:
+            return []
+        return [(self._word(word).text, word) for row in self._rows(page_no) for word in row.words]
+
+    def _rows(self, page_no: int) -> list[Row[TracedWord]]:
+        lines = self._lines(page_no)
+        return reading_order((line.words for line in lines), self._upright(page_no))
 
     def verify(self, page_no: int, read: OcrPage) -> Disagreement:
         """Compare a page with its OCR, word by word where both have ink.
