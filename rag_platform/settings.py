@@ -276,7 +276,8 @@ class Settings(BaseSettings):
         "LLM_PROVIDER",
         "",
         "ollama, vllm, openai, openai_compatible, azure, gemini, anthropic, hf (a local server), hf_cloud,"
-        " groq, deepseek, together, fireworks, mistral, openrouter; empty: no model, sentences of hits",
+        " local (a GGUF file), groq, deepseek, together, fireworks, mistral, openrouter; empty: no model,"
+        " sentences of hits",
     )
     ollama_base_url: str = _setting("OLLAMA_BASE_URL", "http://localhost:11434", "Ollama server")
     ollama_model: str = _setting("OLLAMA_MODEL", "gemma4", "model of the Ollama server")
@@ -292,6 +293,13 @@ class Settings(BaseSettings):
     hf_model_name: str = _setting("HF_MODEL_NAME", "Qwen/Qwen3.6-35B-A3B", "Hugging Face model")
     anthropic_api_key: str = _secret("ANTHROPIC_API_KEY", "key of Anthropic")
     anthropic_model: str = _setting("ANTHROPIC_MODEL", "claude-opus-4-6", "Anthropic model")
+    local_model: str = _setting("RAG_LOCAL_MODEL", "", "GGUF file that LLM_PROVIDER=local serves")
+    local_context: int = _setting(
+        "RAG_LOCAL_CONTEXT", 8192, "tokens of prompt and answer together; 0: what the file says", ge=0
+    )
+    local_threads: int = _setting(
+        "RAG_LOCAL_THREADS", 0, "threads that compute; 0: as many as the engine takes", ge=0
+    )
     azure_openai_api_key: str = _secret("RAG_AZURE_API_KEY", "key of Azure OpenAI")
     azure_openai_endpoint: str = _setting(
         "RAG_AZURE_ENDPOINT", "", "address of Azure OpenAI, https://NAME.openai.azure.com"
@@ -310,7 +318,9 @@ class Settings(BaseSettings):
         "models of the provider that a request may name beside the default, comma-separated",
     )
     model_profiles: str = _setting(
-        "RAG_MODEL_PROFILES", "", "TOML file with named chat models (docs/answers.md); empty: none"
+        "RAG_MODEL_PROFILES",
+        "",
+        "TOML file with named chat and embedding models (docs/answers.md, docs/models.md); empty: none",
     )
     llm_timeout_s: float = _setting("RAG_LLM_TIMEOUT_S", 60.0, "seconds that a provider may be silent", gt=0)
     llm_max_tokens: int = _setting("RAG_LLM_MAX_TOKENS", 1024, "tokens of an answer at most", ge=16)
