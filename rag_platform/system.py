@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import threading
@@ -12,8 +13,9 @@ from typing import Self
 from rag_platform.answering.ask import Asker
 from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
+from rag_platform.answering.gguf import Engines
 from rag_platform.answering.pages import PageFinder
-from rag_platform.answering.profiles import read_profiles
+from rag_platform.answering.profiles import Profiles, read_profiles
 from rag_platform.answering.prompts import PromptGenerator
 from rag_platform.answering.providers import Access, Connection, connect
 from rag_platform.answering.refusal import CalibratedGate
@@ -27,7 +29,8 @@ from rag_platform.embedding.calibration import (
     find_calibration,
     load_calibration,
 )
-from rag_platform.embedding.encoders import load_encoder, resolve
+from rag_platform.embedding.catalogue import EncoderSpec, resolve
+from rag_platform.embedding.encoders import EndpointEncoder, load_encoder
 from rag_platform.embedding.loaded import Loaded
 from rag_platform.errors import CallerError, StorageError, UnknownName
 from rag_platform.inbox import Inbox
@@ -43,7 +46,7 @@ from rag_platform.settings import Settings
 from rag_platform.storage import RawStore, TableStore
 from rag_platform.webhooks import Webhooks
 
-__all__ = ["System", "parse_options", "search_options"]
+__all__ = ["System", "model_profiles", "parse_options", "search_options"]
 
 
 class System:
@@ -61,11 +64,10 @@ class System:
         self.webhooks = Webhooks(
             self.home / "webhooks.sqlite", settings.webhook_urls, settings.webhook_secret
         )
-        self.profiles = (
-            read_profiles(Path(settings.model_profiles).expanduser(), os.environ)
-            if settings.model_profiles
-            else {}
-        )
+        self.profiles = model_profiles(settings)
+        self.engines = Engines(context=settings.local_context, threads=settings.local_threads)
+        self._opened = contextlib.ExitStack()
+        self._opened.callback(self.engines.close)
         self._index = index
         self._encoders = Loaded[Encoder](settings.models_in_memory)
         self._rerankers = Loaded[Reranker](settings.models_in_memory)
@@ -90,6 +92,7 @@ class System:
             from rag_platform.index.qdrant import QdrantIndex, connect
 
             client = connect(self.settings.qdrant_url, self.settings.qdrant_api_key)
+            self._opened.callback(client.close)
             return QdrantIndex(client, root, hnsw_ef=ef)
         from rag_platform.index.edge import EdgeIndex
 
@@ -127,14 +130,16 @@ class System:
         settings = self.settings
         if name in ("extractive", "prompt") or not (name or settings.llm_provider):
             return PromptGenerator() if name == "prompt" else ExtractiveGenerator()
-        if name in self.profiles:
+        if name in self.profiles.chat:
             return self.chat_model(name, temperature=temperature)
         default = self.chat_model(temperature=temperature) if settings.llm_provider else None
         if default is None or name not in ("", default.model, *settings.llm_models):
             known = (default.model, *settings.llm_models) if default else ()
-            names = ("extractive", "prompt", *self.profiles, *known)
+            names = ("extractive", "prompt", *self.profiles.chat, *known)
             raise UnknownName("model (RAG_LLM_MODELS allows)", name, names)
-        return self.chat_model(model=name, temperature=temperature) if name else default
+        if name in ("", default.model):
+            return default
+        return self.chat_model(model=name, temperature=temperature)
 
     def chat_model(
         self, provider: str = "", model: str = "", *, temperature: float | None = None
@@ -147,16 +152,21 @@ class System:
             UnknownName: There is no such provider.
         """
         settings = self.settings
-        profile = self.profiles.get(provider or settings.llm_provider)
+        profile = self.profiles.chat.get(provider or settings.llm_provider)
         usual = settings.llm_temperature
         if profile is not None and profile.temperature is not None:
             usual = profile.temperature
         heat = usual if temperature is None else temperature
         if not 0 <= heat <= 2:
             raise CallerError(f"the temperature is {heat}, allowed is 0 to 2")
+        return self.chat(self.connection(provider, model), temperature=heat)
+
+    def chat(self, connection: Connection, *, temperature: float) -> ChatModel:
+        """Return who answers at a connection, within the limits of the settings."""
+        settings = self.settings
         return ChatModel(
-            self.connection(provider, model),
-            temperature=heat,
+            connection,
+            temperature=temperature,
             max_tokens=settings.llm_max_tokens,
             timeout_s=settings.llm_timeout_s,
         )
@@ -165,20 +175,22 @@ class System:
         """Return how a model of a provider is reached; empty: the settings' own.
 
         Raises:
-            InvalidSetting: A key, an address or a model is missing.
+            InvalidSetting: A key, an address, a model or its file is missing.
+            MissingDependency: Its file needs an engine that is not installed.
             UnknownName: There is no such provider.
         """
         settings, named = self.settings, provider or self.settings.llm_provider
-        if named in self.profiles:
-            profile = self.profiles[named].connection
-            return profile.to(model) if model else profile
-        return connect(
+        if named in self.profiles.chat:
+            profile = self.profiles.chat[named].connection
+            return (profile.to(model) if model else profile).served(self.engines)
+        found = connect(
             named,
             own=_access(settings, named),
             generic=Access(settings.llm_api_key, settings.llm_base_url),
             model=model,
             api_version=settings.azure_openai_api_version if named == "azure" else "",
         )
+        return found.served(self.engines)
 
     @property
     def search_options(self) -> SearchOptions:
@@ -211,6 +223,21 @@ class System:
             overlap_ratio=settings.overlap_ratio,
         )
 
+    def embedding(self, name: str = "") -> EncoderSpec:
+        """Return what is known of an embedding model: of the catalogue, behind an API, or of a profile.
+
+        Args:
+            name: In any of its spellings; empty: the model that search uses.
+
+        Raises:
+            CallerError: There is no such model, or no server can give it its prompts.
+        """
+        return resolve(name or self.settings.embedding_model, self.profiles.encoders)
+
+    def embedders(self) -> list[str]:
+        """Return the names of the models that ingest embeds."""
+        return [self.embedding(name).name for name in self.settings.active_embedders]
+
     def encoder(self, name: str) -> Encoder:
         """Return the encoder of a name behind the sanity gate, calibrated where that is known and wanted.
 
@@ -222,13 +249,24 @@ class System:
 
     def bare_encoder(self, name: str) -> Encoder:
         """Return the encoder of a name behind the sanity gate, its vectors as the model says them."""
-        full = resolve(name).name
+        full = self.embedding(name).name
         return self._encoders.get(full, lambda: self._gated_encoder(full))
 
     def _gated_encoder(self, full: str) -> Encoder:
         settings = self.settings
+        if full in self.profiles.embedding:
+            profile = self.profiles.embedding[full]
+            endpoint = EndpointEncoder(
+                profile.spec,
+                base_url=profile.base_url,
+                api_key=profile.key,
+                dim=profile.dim,
+                batch_size=settings.batch_size,
+                setting=profile.setting or f"RAG_MODEL_PROFILES, [embedding.{full}]",
+            )
+            return GatedEncoder(endpoint, settings.sanity_gate)
         # A key and an address are those of one model, or of one's own server: no other provider gets them.
-        own = full.startswith("openai/") or full == resolve(settings.embedding_model).name
+        own = full.startswith("openai/") or full == self.embedding().name
         base_url = settings.embedding_base_url if own else ""
         key = settings.embedding_api_key if own else ""
         if full.startswith("openai/") and not base_url:
@@ -285,9 +323,10 @@ class System:
         return reranker if full == "none" else GatedReranker(reranker, settings.sanity_gate)
 
     def close(self) -> None:
-        """Let go of models and of the catalog's file; nothing can be asked afterwards."""
+        """Let go of models, servers and of the catalog's file; nothing can be asked afterwards."""
         self.webhooks.close()
         self.release_models()
+        self._opened.close()
         self.catalog.close()
 
     @staticmethod
@@ -308,6 +347,17 @@ def parse_options(settings: Settings) -> ParseOptions:
         workers=settings.workers,
         passwords=settings.pdf_passwords,
     )
+
+
+def model_profiles(settings: Settings) -> Profiles:
+    """Return the named models of these settings.
+
+    Raises:
+        InvalidSetting: Their file is missing or wrong.
+    """
+    if not settings.model_profiles:
+        return Profiles()
+    return read_profiles(Path(settings.model_profiles).expanduser(), os.environ)
 
 
 def search_options(settings: Settings) -> SearchOptions:
@@ -334,6 +384,7 @@ def _access(settings: Settings, provider: str) -> Access:
         ),
         "gemini": Access(settings.google_api_key, "", settings.gemini_model),
         "anthropic": Access(settings.anthropic_api_key, "", settings.anthropic_model),
+        "local": Access(model=settings.local_model),
         "hf": Access("", "", settings.hf_model_name),
         "hf_cloud": Access(settings.hf_token, settings.hf_base_url, settings.hf_model_name),
     }.get(provider, Access())

@@ -1,6 +1,6 @@
-"""Holds conversations with a language model through LiteLLM, piece by piece: what is read leaves from here.
+"""Any language model of LiteLLM, as a generator and in conversations: what is read leaves from here.
 
-What is asked stands in ``prompts`` and ``tools``; who is asked in ``providers``.
+Who asks and who measures do it through this one. What is asked stands in ``prompts`` and ``tools``; who is asked in ``providers``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from functools import cached_property, partial
 from typing import Any
 
 from rag_platform.answering.chat import Message, Said, ToolCall
-from rag_platform.answering.prompts import VERSION, is_refusal, messages, refusal
+from rag_platform.answering.prompts import VERSION, alone_messages, is_refusal, messages, refusal
 from rag_platform.answering.providers import Connection
 from rag_platform.answering.support import cited
 from rag_platform.errors import EmptyAnswer, FilteredAnswer, UpstreamError
-from rag_platform.remote import TIMEOUT_S, Service, load_litellm
+from rag_platform.remote import TIMEOUT_S, Service, completion, load_litellm
 from rag_platform.types import Answer, Passage, Usage
 
 __all__ = ["ChatModel"]
@@ -66,7 +66,7 @@ class ChatModel:
     @cached_property
     def dropped(self) -> tuple[str, ...]:
         """Parameters that the provider does not know: they are left out, and said so."""
-        provider, _, model = self.name.partition("/")
+        provider, _, model = self._to.called.partition("/")
         translated = partial(
             load_litellm().get_optional_params, model=model, custom_llm_provider=provider, drop_params=True
         )
@@ -83,13 +83,26 @@ class ChatModel:
 
         Raises:
             MissingDependency: LiteLLM is not installed.
-            UpstreamError: The provider failed; ``EmptyAnswer`` and ``FilteredAnswer`` where it said nothing.
+            UpstreamError: The provider failed; ``EmptyAnswer`` and ``FilteredAnswer`` where it said nothing,
+                ``PromptTooLong`` where the passages are more than it reads.
         """
         if not passages:
             return Answer(refusal(question), refused=True)
-        said = next(one for one in self.stream(messages(question, passages)) if isinstance(one, Said))
+        return self._answered(messages(question, passages), len(passages))
+
+    def answer_alone(self, question: str) -> Answer:
+        """Return what the model says without any passage: what it knows by itself.
+
+        Raises:
+            MissingDependency: LiteLLM is not installed.
+            UpstreamError: As of ``answer``.
+        """
+        return self._answered(alone_messages(question), 0)
+
+    def _answered(self, conversation: Sequence[Message], n_passages: int) -> Answer:
+        said = next(one for one in self.stream(conversation) if isinstance(one, Said))
         text = said.text.strip()
-        citations = tuple(number for number in cited(text) if 1 <= number <= len(passages))
+        citations = tuple(number for number in cited(text) if 1 <= number <= n_passages)
         return Answer(text, refused=is_refusal(text), citations=citations, usage=said.usage)
 
     def stream(self, messages: Sequence[Message], *, tools: Sequence[Message] = ()) -> Iterator[str | Said]:
@@ -98,6 +111,7 @@ class ChatModel:
         Raises:
             MissingDependency: LiteLLM is not installed.
             UpstreamError: The provider failed, was silent for too long, or broke off.
+            PromptTooLong: The model cannot read so much.
             EmptyAnswer: It said nothing.
             FilteredAnswer: Its filter held the answer back.
         """
@@ -118,17 +132,14 @@ class ChatModel:
             options["tools"] = [dict(tool) for tool in tools]
         if self._to.api_version:
             options["api_version"] = self._to.api_version
-        return load_litellm().completion(
-            model=self.name,
-            messages=[dict(message) for message in messages],
-            api_key=self._to.key or "none",  # without one LiteLLM would take that of another service
-            api_base=self._to.base_url or None,
-            timeout=self._timeout_s,
-            max_retries=0,
-            drop_params=True,
-            stream=True,
-            stream_options={"include_usage": True},
-            **options,
+        streamed = {"stream": True, "stream_options": {"include_usage": True}}
+        return completion(
+            self._to.called,
+            messages,
+            key=self._to.key,
+            base_url=self._to.url(),
+            timeout_s=self._timeout_s,
+            options=options | streamed,
         )
 
 
@@ -143,7 +154,8 @@ class _Heard:
         """Take the next chunk and return its words."""
         usage = getattr(chunk, "usage", None)
         if usage is not None:
-            self._usage = Usage(int(usage.prompt_tokens or 0), int(usage.completion_tokens or 0))
+            cost = float(getattr(usage, "cost", None) or 0.0)
+            self._usage = Usage(int(usage.prompt_tokens or 0), int(usage.completion_tokens or 0), cost)
         if not chunk.choices:
             return ""
         choice = chunk.choices[0]

@@ -1,4 +1,4 @@
-"""Named chat models in a TOML file: provider, model, address, key, temperature under one short name.
+"""Named models in a TOML file: what is said of each, under one short name.
 
     [chat.fast]
     provider = "groq"
@@ -7,6 +7,15 @@
     base_url = ""                       # else the provider's
     temperature = 0.2                   # else the settings'
 
+    [embedding.office]
+    model = "openai/BAAI/bge-m3"        # or litellm/PROVIDER/MODEL
+    base_url = "http://10.0.0.7/v1"     # else the provider's
+    key = "OFFICE_KEY"                  # as above
+    dim = 512                           # to ask for; else the model's own
+    max_tokens = 512                    # else the model's own
+    query = "query: "                   # prefixes; else the model's own
+    passage = "passage: "
+
 The whole file is checked when it is read, so that a slip shows at the start and not at a question.
 """
 
@@ -14,17 +23,21 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import regex
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rag_platform.answering.providers import Access, Connection, connect
-from rag_platform.errors import InvalidSetting, RagError
+from rag_platform.answering.gguf import require_gguf
+from rag_platform.answering.providers import PROVIDERS, Access, Connection, connect, repaired
+from rag_platform.embedding.catalogue import EncoderSpec, behind_api, resolve
+from rag_platform.errors import InvalidSetting, RagError, UnknownName
 
-__all__ = ["Profile", "read_profiles"]
+__all__ = ["EmbeddingProfile", "Profile", "Profiles", "read_profiles"]
 
 RESERVED = ("extractive", "none", "prompt")
+_NAME = regex.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,37 @@ class Profile:
 
     connection: Connection
     temperature: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingProfile:
+    """A named embedding model behind an API.
+
+    Attributes:
+        spec: As of the catalogue, under the profile's name.
+        base_url: Empty: the provider's own.
+        setting: The environment variable that holds the key.
+        dim: Size to ask for; 0: the model's own.
+    """
+
+    spec: EncoderSpec
+    base_url: str = ""
+    key: str = field(default="", repr=False)
+    setting: str = ""
+    dim: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """The named models of a file."""
+
+    chat: Mapping[str, Profile] = field(default_factory=dict)
+    embedding: Mapping[str, EmbeddingProfile] = field(default_factory=dict)
+
+    @property
+    def encoders(self) -> dict[str, EncoderSpec]:
+        """The embedding models by name, as ``resolve`` takes them."""
+        return {name: profile.spec for name, profile in self.embedding.items()}
 
 
 class _Chat(BaseModel):
@@ -48,14 +92,29 @@ class _Chat(BaseModel):
     temperature: float | int | None = Field(None, ge=0, le=2)
 
 
+class _Embedding(BaseModel):
+    """One table of the file."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    model: str
+    key: str = ""
+    base_url: str = ""
+    dim: int = Field(0, ge=1)
+    max_tokens: int = Field(0, ge=16)
+    query: str | None = None
+    passage: str | None = None
+
+
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     chat: dict[str, _Chat] = Field(default_factory=dict)
+    embedding: dict[str, _Embedding] = Field(default_factory=dict)
 
 
-def read_profiles(path: Path, environment: Mapping[str, str]) -> dict[str, Profile]:
-    """Return the chat models of a file by name.
+def read_profiles(path: Path, environment: Mapping[str, str]) -> Profiles:
+    """Return the models of a file by name.
 
     Args:
         path: The TOML file.
@@ -72,17 +131,19 @@ def read_profiles(path: Path, environment: Mapping[str, str]) -> dict[str, Profi
         raise InvalidSetting(f"{path} is no TOML: {error}") from error
     except ValidationError as error:
         told = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise InvalidSetting(f"{path}: {'; '.join(told)}; see docs/answers.md") from None
-    return {name: _profile(path, name, one, environment) for name, one in written.chat.items()}
+        raise InvalidSetting(f"{path}: {'; '.join(told)}; see docs/answers.md and docs/models.md") from None
+    chat, embedding = {}, {}
+    for name, one in written.chat.items():
+        chat[name] = _chat(f"{path}, [chat.{name}]", name, one, environment)
+    for name, model in written.embedding.items():
+        embedding[name] = _embedding(f"{path}, [embedding.{name}]", name, model, environment)
+    return Profiles(chat, embedding)
 
 
-def _profile(path: Path, name: str, one: _Chat, environment: Mapping[str, str]) -> Profile:
-    where = f"{path}, [chat.{name}]"
+def _chat(where: str, name: str, one: _Chat, environment: Mapping[str, str]) -> Profile:
     if name in RESERVED:
         raise InvalidSetting(f"{where}: {name!r} is a generator's own name; take another")
-    if one.key and not environment.get(one.key):
-        raise InvalidSetting(f"{where}: the environment variable {one.key!r} is not set; it holds the key")
-    generic = Access(environment.get(one.key, ""), one.base_url)
+    generic = Access(_key(where, one.key, environment), one.base_url)
     try:
         connection = connect(
             one.provider,
@@ -91,9 +152,41 @@ def _profile(path: Path, name: str, one: _Chat, environment: Mapping[str, str]) 
             model=one.model,
             api_version=one.api_version,
         )
+        if PROVIDERS[one.provider].is_file:
+            require_gguf(Path(one.model).expanduser())
     except RagError as error:
         raise InvalidSetting(f"{where}: {error}") from error
     return Profile(connection, None if one.temperature is None else float(one.temperature))
+
+
+def _embedding(where: str, name: str, one: _Embedding, environment: Mapping[str, str]) -> EmbeddingProfile:
+    if not _NAME.fullmatch(name):
+        raise InvalidSetting(f"{where}: a name has letters, digits, '.', '_' and '-' alone: {name!r}")
+    if _is_known(name):
+        raise InvalidSetting(f"{where}: {name!r} is an embedding model of the catalogue; take another name")
+    key = _key(where, one.key, environment)
+    try:
+        spec = behind_api(one.model, query=one.query, passage=one.passage)
+        base_url = repaired(one.base_url)
+    except RagError as error:
+        raise InvalidSetting(f"{where}: {error}") from error
+    spec = replace(spec, name=name, remote=one.model, max_tokens=one.max_tokens or spec.max_tokens)
+    return EmbeddingProfile(spec, base_url, key, one.key, 0 if one.dim == spec.dim else one.dim)
+
+
+def _is_known(name: str) -> bool:
+    try:
+        resolve(name)
+    except UnknownName:
+        return False
+    return True
+
+
+def _key(where: str, variable: str, environment: Mapping[str, str]) -> str:
+    """Return the key that an environment variable holds; no variable, no key."""
+    if variable and not environment.get(variable):
+        raise InvalidSetting(f"{where}: the environment variable {variable!r} is not set; it holds the key")
+    return environment.get(variable, "")
 
 
 _LOCAL = {

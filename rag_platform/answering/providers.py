@@ -7,16 +7,18 @@ goes to the server that it is for and to no other.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import regex
 
+from rag_platform.answering.gguf import Engine, Engines
 from rag_platform.errors import InvalidSetting, UnknownName
 from rag_platform.privacy import host_and_path
 
 __all__ = ["PROVIDERS", "Access", "Connection", "Provider", "connect", "repaired"]
 
-_CALL = regex.compile(r"/(?:chat/completions|completions|responses|models|api/chat)$")
+_CALL = regex.compile(r"/(?:chat/completions|completions|responses|embeddings|models|api/chat)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Provider:
         address: The setting with its address; empty: it has none of its own.
         needs_address: It can be anywhere, so its address must be given.
         root: Path that its address must not end with.
+        is_file: Its model is a file, which the platform serves itself.
     """
 
     prefix: str
@@ -42,6 +45,7 @@ class Provider:
     address: str = ""
     needs_address: bool = False
     root: str = ""
+    is_file: bool = False
 
 
 def _compatible(base_url: str, model: str) -> Provider:
@@ -66,6 +70,7 @@ PROVIDERS: dict[str, Provider] = {
     "anthropic": Provider("anthropic/", key="ANTHROPIC_API_KEY", needs_key=True),
     "hf": Provider("openai/", needs_address=True),
     "hf_cloud": Provider("openai/", key="HF_TOKEN", needs_key=True, address="HF_BASE_URL"),
+    "local": Provider("openai/", is_file=True),
     "groq": _compatible("https://api.groq.com/openai/v1", "llama-3.3-70b-versatile"),
     "deepseek": _compatible("https://api.deepseek.com/v1", "deepseek-chat"),
     "together": _compatible("https://api.together.xyz/v1", "meta-llama/Llama-3-70b"),
@@ -75,8 +80,8 @@ PROVIDERS: dict[str, Provider] = {
     "mistral": _compatible("https://api.mistral.ai/v1", "mistral-large-latest"),
     "openrouter": _compatible("https://openrouter.ai/api/v1", "openai/gpt-4o"),
 }
-"""``hf`` is a server on this machine or network that serves a model of the hub; ``hf_cloud`` the hub's own.
-The last six are reached as any other OpenAI-compatible one; addresses and models are those they document."""
+"""``hf`` is a server on this machine or network that serves a model of the hub; ``hf_cloud`` the hub's own;
+``local`` a GGUF file. The last six are reached as any other OpenAI-compatible one; addresses and models are those they document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +98,11 @@ class Connection:
     """Who is asked.
 
     Attributes:
-        provider: A name in ``PROVIDERS``.
-        model: As the provider calls it.
+        provider: A name in ``PROVIDERS``, or LiteLLM's of any other.
+        model: As the provider calls it; of ``local`` the path of the file, without an engine nobody to ask.
         base_url: Empty: the provider's own.
         api_version: Of Azure.
+        engine: Of ``local``.
     """
 
     provider: str
@@ -104,20 +110,48 @@ class Connection:
     base_url: str = ""
     key: str = field(default="", repr=False)
     api_version: str = ""
+    engine: Engine | None = field(default=None, repr=False)
+
+    @property
+    def called(self) -> str:
+        """LiteLLM's name of the model."""
+        known = PROVIDERS.get(self.provider)
+        return f"{known.prefix if known else f'{self.provider}/'}{self.model}"
 
     @property
     def name(self) -> str:
-        """LiteLLM's name of the model."""
-        return f"{PROVIDERS[self.provider].prefix}{self.model}"
+        """The model's name in answers, recipes and messages."""
+        return f"{self.provider}/{self.model}" if self.engine else self.called
 
     @property
     def address(self) -> str:
-        """Host and path, without what may stand before the host, for recipes and messages."""
-        return host_and_path(self.base_url) or "own address"
+        """Host and path, without what may stand before the host, for recipes and messages; a file by itself."""
+        return self.engine.recipe if self.engine else host_and_path(self.base_url) or "own address"
 
     def to(self, model: str) -> Connection:
         """Return the same connection to another model."""
         return replace(self, model=model)
+
+    def served(self, engines: Engines) -> Connection:
+        """Return the same connection with somebody to ask, where its model is a file.
+
+        Raises:
+            InvalidSetting: There is no such file, or it is none.
+            MissingDependency: The engine is not installed.
+        """
+        if self.provider not in PROVIDERS or not PROVIDERS[self.provider].is_file:
+            return self
+        file = Path(self.model)
+        engine = engines.of(file)
+        return replace(self, model=file.stem, key=engine.key, engine=engine)
+
+    def url(self) -> str:
+        """Return where it is asked, empty for the provider's own; a file is loaded now.
+
+        Raises:
+            UpstreamError: The file cannot be loaded.
+        """
+        return self.engine.base_url() if self.engine else self.base_url
 
 
 def connect(
@@ -125,7 +159,7 @@ def connect(
 ) -> Connection:
     """Return the connection to a provider.
 
-    The generic address goes before the provider's. The generic key goes there, and to a provider without a
+    The generic address goes before the provider's, but for a file. The generic key goes there, and to a provider without a
     key of its own; the provider's own key goes to its own address alone.
 
     Args:
@@ -142,6 +176,8 @@ def connect(
     if provider not in PROVIDERS:
         raise UnknownName("provider (LLM_PROVIDER)", provider, PROVIDERS)
     known = PROVIDERS[provider]
+    if known.is_file:
+        generic = Access()
     elsewhere = bool(generic.base_url)
     base_url = generic.base_url or own.base_url or known.base_url
     key = generic.key if elsewhere else own.key or generic.key
@@ -150,7 +186,7 @@ def connect(
     for what, setting, is_missing in (
         ("an address", known.address or "LLM_BASE_URL", known.needs_address and not base_url),
         ("a key", "LLM_API_KEY" if elsewhere else where, known.needs_key and not elsewhere and not key),
-        ("a model", "--model", not named),
+        ("a model", "RAG_LOCAL_MODEL" if known.is_file else "--model", not named),
     ):
         if is_missing:
             raise InvalidSetting(f"LLM_PROVIDER={provider} needs {what}: set {setting}")

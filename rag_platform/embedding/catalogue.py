@@ -6,7 +6,9 @@ licences are what mteb 2.26 records for the same hub name, and where it records 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from rag_platform.errors import CallerError, InvalidSetting, UnknownName
@@ -18,6 +20,7 @@ __all__ = [
     "EncoderSpec",
     "Engine",
     "PromptSpec",
+    "behind_api",
     "markdown_table",
     "resolve",
     "sized",
@@ -65,6 +68,7 @@ class EncoderSpec:
         min_dim: Smallest size a vector may be cut to, of a model trained for it (Matryoshka); 0: none is.
         remote_code: Python code from the hub has to run; allowed for this entry only.
         revision: Commit on the hub; None where none is known for certain.
+        remote: Of one behind an API, ``openai/MODEL`` or ``litellm/PROVIDER/MODEL``; empty: its name is that.
     """
 
     name: str
@@ -79,6 +83,7 @@ class EncoderSpec:
     min_dim: int = 0
     remote_code: bool = False
     revision: str | None = None
+    remote: str = ""
 
     def prompt(self, prompt: Prompt) -> PromptSpec:
         """Return the prompt of one side."""
@@ -260,7 +265,7 @@ _HOSTED: dict[str, tuple[int, int]] = {
 _UNKNOWN_LIMIT = 8191
 
 
-def resolve(name: str) -> EncoderSpec:
+def resolve(name: str, profiles: Mapping[str, EncoderSpec] = MappingProxyType({})) -> EncoderSpec:
     """Return the model of that name, in any case, with or without its publisher; or one behind an API.
 
     ``openai/MODEL`` is a model of an OpenAI-compatible server, ``litellm/PROVIDER/MODEL`` one of LiteLLM's. A
@@ -273,35 +278,62 @@ def resolve(name: str) -> EncoderSpec:
     >>> resolve("openai/intfloat/multilingual-e5-large").query.text
     'query: '
 
+    Args:
+        name: As it was named.
+        profiles: The models that somebody has given names of their own (``answering.profiles``).
+
     Raises:
         UnknownName: No model of the catalogue is called so; the message holds the nearest one.
         CallerError: A server cannot give this model its prompts: their words come with the weights.
     """
     wanted = name.strip()
+    if wanted in profiles:
+        return profiles[wanted]
     if wanted.lower() in _SPELLINGS:
         return ENCODERS[_SPELLINGS[wanted.lower()]]
-    kind, _, model = wanted.partition("/")
-    if kind == "openai" and model:
-        return _behind_api(wanted, model)
-    if kind == "litellm" and model.partition("/")[2]:
-        return _behind_api(wanted, model.partition("/")[2])
-    raise UnknownName("embedding model", name, ENCODERS)
+    if _model_behind(wanted):
+        return behind_api(wanted)
+    raise UnknownName("embedding model", name, (*ENCODERS, *profiles))
 
 
-def _behind_api(name: str, model: str) -> EncoderSpec:
-    """Return a model under its full name, with what is known of it by the name its server uses."""
+def _model_behind(remote: str) -> str:
+    """Return what the server of a name behind an API calls the model, an empty text for any other name."""
+    kind, _, model = remote.partition("/")
+    if kind == "litellm":
+        return model.partition("/")[2]
+    return model if kind == "openai" else ""
+
+
+def behind_api(remote: str, *, query: str | None = None, passage: str | None = None) -> EncoderSpec:
+    """Return a model behind an API, with what is known of it by the name that its server uses.
+
+    Args:
+        remote: ``openai/MODEL`` or ``litellm/PROVIDER/MODEL``.
+        query: Prefix on the query side; None: the model's own.
+        passage: Prefix on the passage side; None: the model's own.
+
+    Raises:
+        CallerError: It is neither, or its own prompts come with the weights, so no server can be sent them.
+    """
+    model = _model_behind(remote)
+    if not model:
+        raise CallerError(f"{remote!r} is no model behind an API: openai/MODEL or litellm/PROVIDER/MODEL")
     known = ENCODERS.get(_SPELLINGS.get(model.lower(), ""))
     if known is None:
         dim, limit = _HOSTED.get(model, (0, _UNKNOWN_LIMIT))
-        return EncoderSpec(name, "endpoint", 0, dim, limit, languages=(), licence="hosted")
-    sides = (known.query, known.passage)
-    if name.startswith("openai/") and any(side.name and not side.text for side in sides):
+        known = EncoderSpec(remote, "endpoint", 0, dim, limit, languages=(), licence="hosted")
+    sides = {"query": (query, known.query), "passage": (passage, known.passage)}
+    if remote.startswith("openai/") and any(
+        given is None and own.name and not own.text for given, own in sides.values()
+    ):
         raise CallerError(
             f"the prompts of {known.name} come with its weights, so no server can be sent them: run it by"
             " sentence-transformers, or through its provider (litellm/PROVIDER/MODEL)"
         )
-    query, passage = (PromptSpec(side.text) for side in sides)
-    return replace(known, name=name, engine="endpoint", query=query, passage=passage, revision=None)
+    prompts = {
+        side: PromptSpec(own.text if given is None else given) for side, (given, own) in sides.items()
+    }
+    return replace(known, name=remote, engine="endpoint", revision=None, **prompts)
 
 
 def sized(spec: EncoderSpec, dim: int) -> int:

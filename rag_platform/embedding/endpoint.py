@@ -48,6 +48,7 @@ class EndpointEncoder:
         api_key: Its key; empty for a server that needs none.
         dim: Size to ask for, of a model that offers several; 0: its own.
         batch_size: Texts in one request.
+        setting: Where the key is from, for messages.
         first_wait_s: Seconds before a busy server is asked again.
     """
 
@@ -59,6 +60,7 @@ class EndpointEncoder:
         api_key: str = "",
         dim: int = 0,
         batch_size: int = 32,
+        setting: str = "RAG_EMBEDDING_API_KEY",
         first_wait_s: float = 0.5,
     ) -> None:
         self.spec, self.name, self.max_tokens = spec, spec.name, spec.max_tokens
@@ -67,10 +69,11 @@ class EndpointEncoder:
         self._service = Service(
             f"the embedding model {spec.name}",
             key=api_key,
-            setting="RAG_EMBEDDING_API_KEY",
+            setting=setting,
             first_wait_s=first_wait_s,
         )
-        self._kind, _, self._model = spec.name.partition("/")
+        self._remote = spec.remote or spec.name
+        self._kind, _, self._model = self._remote.partition("/")
 
     @cached_property
     def dim(self) -> int:
@@ -83,7 +86,7 @@ class EndpointEncoder:
         """Model, address without what stands before the host, both prompts, and the size asked for."""
         address = shown_address(self._base_url) or "own"
         sides = f"query {self.spec.query}|passage {self.spec.passage}"
-        return f"{self.name}@{address}|{sides}|dim {self._asked_dim or 'own'}"
+        return f"{self._remote}@{address}|{sides}|dim {self._asked_dim or 'own'}"
 
     def prompted(self, text: str, prompt: Prompt) -> str:
         """Return the text with its prompt; a provider that is told the side in an option adds its own."""
