@@ -11,13 +11,23 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rag_platform.errors import MissingDependency, PromptTooLong, UpstreamError
 from rag_platform.privacy import keep_private
 from rag_platform.types import Usage
 
-__all__ = ["INSTALL_REMOTE", "TIMEOUT_S", "Reply", "Service", "ask_model", "completion", "load_litellm"]
+__all__ = [
+    "INSTALL_REMOTE",
+    "TIMEOUT_S",
+    "Price",
+    "Reply",
+    "Service",
+    "ask_model",
+    "completion",
+    "load_litellm",
+    "price_of",
+]
 
 INSTALL_REMOTE = "pip install 'rag-platform[remote]'"
 TIMEOUT_S = 60.0
@@ -54,6 +64,35 @@ def load_litellm() -> Any:  # noqa: ANN401
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
+
+
+class Price(NamedTuple):
+    """US dollars for a token that a model reads, and for one that it writes."""
+
+    read: float
+    written: float
+
+
+_FREE = ("ollama", "hosted_vllm/")
+"""Models on one's own machines, as LiteLLM names them."""
+
+
+def price_of(model: str) -> Price | None:
+    """Return the price of a model by LiteLLM's list, None where it is not known.
+
+    Args:
+        model: LiteLLM's name.
+
+    Raises:
+        MissingDependency: LiteLLM is not installed.
+    """
+    if model.startswith(_FREE):
+        return Price(0.0, 0.0)
+    prices = load_litellm().model_cost
+    found = prices.get(model) or prices.get(model.partition("/")[2])
+    if found is None:
+        return None
+    return Price(*(float(found.get(f"{side}_cost_per_token") or 0.0) for side in ("input", "output")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,12 +26,13 @@ from rag_platform.cli.options import (
     open_system,
 )
 from rag_platform.cli.render import Format, Row, emit, say, visible
-from rag_platform.errors import InvalidSetting
+from rag_platform.errors import CallerError, InvalidSetting
 
 if TYPE_CHECKING:
     from rag_platform.evaluation.datasets import Case
     from rag_platform.evaluation.judge import JudgeEndpoint
     from rag_platform.evaluation.judge.calls import JudgeModel
+    from rag_platform.evaluation.question_plan import QuestionPlan
     from rag_platform.evaluation.question_sets import Review
     from rag_platform.evaluation.questions import Corpus, Generated
     from rag_platform.system import System
@@ -48,7 +50,9 @@ _KEPT_DOCUMENTS = 256
 
 @questions.command("generate")
 def generate_questions(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the sets; made when it is not there.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the sets; made when it is not there.")
+    ] = None,
     collection: Collection = None,
     kinds: Annotated[str, typer.Option("--kinds", help="Of questions, comma-separated.")] = _KINDS,
     n: Annotated[int, typer.Option("--n", min=1, help="Questions wanted.")] = 50,
@@ -56,27 +60,51 @@ def generate_questions(
     test_share: Annotated[
         float, typer.Option("--test-share", min=0, max=1, help="Of the questions, those of the test set.")
     ] = 0.5,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what it would take, and stop.")] = False,
+    budget: Annotated[
+        float | None, typer.Option("--budget", min=0, help="US dollars that the model may cost now.")
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", min=0, help="Calls of the model at most.")
+    ] = None,
     embedding: Embedding = None,
     output: Output = Format.table,
     env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
-    """Draft questions from a published collection through the judge's model, else the one that answers."""
+    """Draft questions from a published collection through the judge's model, else the one that answers.
+
+    A budget stops it with what was drafted so far; the same command with a larger one goes on.
+    """
+    from rag_platform.evaluation.budget import Budget
+    from rag_platform.evaluation.question_plan import plan_questions
     from rag_platform.evaluation.question_sets import Origin, check_free, write_set
     from rag_platform.evaluation.questions import generate
 
+    if out is None and not plan:
+        raise typer.BadParameter("a folder for the sets is needed", param_hint="--out")
     settings = open_settings(env_file, verbose, COLLECTION_NAME=collection, EMBEDDING_MODEL=embedding)
-    check_free(out)
+    if out is not None:
+        check_free(out)
     system = open_system(settings, must_exist=True)
     endpoint, name = drafting_endpoint(system), settings.collection_name
-    corpus = _corpus(system)
+    if budget is not None:
+        _check_price(endpoint)
+    corpus, model = _corpus(system), _model(system, endpoint)
+    wanted = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+    found = plan_questions(corpus, model, kinds=wanted, n=n, seed=seed)
+    _tell_plan(found, endpoint.name)
+    if out is None or plan:
+        emit(output, {"model": endpoint.name, **asdict(found)}, [asdict(one) for one in found.kinds])
+        return
     with step_progress() as progress:
         made = generate(
             corpus,
-            _model(system, endpoint),
-            kinds=[kind.strip() for kind in kinds.split(",") if kind.strip()],
+            model,
+            kinds=wanted,
             n=n,
             seed=seed,
+            budget=Budget(budget, max_calls),
             progress=progress,
         )
     files = {
@@ -88,6 +116,37 @@ def generate_questions(
     _tell(made, n)
     value = _value(made, written)
     emit(output, value, [{"kind": kind, "questions": n} for kind, n in sorted(made.by_kind.items())])
+
+
+def _check_price(endpoint: JudgeEndpoint) -> None:
+    """Refuse a budget in dollars that could never be spent.
+
+    Raises:
+        CallerError: The price of the model is not known.
+    """
+    from rag_platform.remote import price_of
+
+    if price_of(endpoint.model) is None:
+        raise CallerError(
+            f"the price of {endpoint.model} is not known here, so --budget could not stop it;"
+            " limit its calls: --max-calls"
+        )
+
+
+def _tell_plan(plan: QuestionPlan, model: str) -> None:
+    """Say on stderr what lies ahead."""
+    kept = sum(one.kept for one in plan.kinds)
+    passages = ", ".join(f"{one.passages} for {one.kind}" for one in plan.kinds)
+    say(f"passages to ask about: {passages}")
+    if kept:
+        say(f"{kept} questions come of replies that were kept")
+    price = "unknown: a price is missing"
+    if plan.cost is not None:
+        price = f"{plan.cost[0]:.2f} to {plan.cost[1]:.2f} US dollars"
+    say(
+        f"to ask {model}: {plan.calls[0]} to {plan.calls[1]} calls, about {plan.tokens[0]} to"
+        f" {plan.tokens[1]} tokens; cost: {price}"
+    )
 
 
 def drafting_endpoint(system: System) -> JudgeEndpoint:
@@ -157,7 +216,9 @@ def _tell(made: Generated, n: int) -> None:
     """Say what was refused, what it took, and what is still to do."""
     for reason, times in Counter(one.reason for one in made.refused).most_common():
         say(f"refused {times}: {reason}")
-    if len(made.drafted) < n:
+    if made.stopped:
+        say(f"stopped: {made.stopped}; repeat the command with a larger one to go on")
+    elif len(made.drafted) < n:
         say(f"{len(made.drafted)} of {n} questions were kept; other passages come with another --seed")
     say(f"{made.calls} calls, {made.usage.tokens} tokens, {made.usage.cost:.4f} USD")
     say("no person has seen these questions yet; go through them with: rag questions review FOLDER")
@@ -172,6 +233,7 @@ def _value(made: Generated, written: dict[str, Path]) -> Row:
         "calls": made.calls,
         "tokens": made.usage.tokens,
         "cost": made.usage.cost,
+        "stopped": made.stopped,
     }
 
 

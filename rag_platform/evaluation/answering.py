@@ -15,6 +15,7 @@ from typing import Protocol
 
 from rag_platform.errors import RagError
 from rag_platform.evaluation.answer_measures import ANSWER_MEASURES, VERSION, Measured, answer_scores
+from rag_platform.evaluation.budget import Budget
 from rag_platform.evaluation.judge.agreement import repeat_deviation
 from rag_platform.evaluation.judge.cases import (
     RETRIEVAL_AVG,
@@ -58,35 +59,6 @@ class Judging(Protocol):
         Another ``repeat`` asks the same once more.
         """
         ...
-
-
-@dataclass(slots=True)
-class Budget:
-    """What calls to language models may cost, and how many there may be.
-
-    Attributes:
-        cost: US dollars; None: any.
-        calls: Number of calls; None: any.
-    """
-
-    cost: float | None = None
-    calls: int | None = None
-    spent: float = 0.0
-    called: int = 0
-
-    @property
-    def exhausted(self) -> str:
-        """Why no call is allowed any more; empty: one is."""
-        if self.cost is not None and self.spent >= self.cost:
-            return f"the budget of {self.cost:g} US dollars is spent"
-        if self.calls is not None and self.called >= self.calls:
-            return f"the budget of {self.calls} calls is used up"
-        return ""
-
-    def take(self, cost: float, calls: int = 1) -> None:
-        """Count calls that were made."""
-        self.spent += cost
-        self.called += calls
 
 
 @dataclass(slots=True)

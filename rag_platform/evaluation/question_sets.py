@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import random
+import shutil
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ DOCUMENTS = "corpus/documents/"
 UNREVIEWED = "synthetic, not reviewed"
 _REVIEWED = "synthetic, reviewed by a person"
 _SPLITS = ("dev", "test")
-_REVIEW, _REFUSED = "review.jsonl", "refused.jsonl"
+_REVIEW, _REFUSED, _STOPPED = "review.jsonl", "refused.jsonl", "stopped.txt"
 Verdict = Literal["accepted", "edited", "rejected"]
 
 
@@ -90,10 +91,13 @@ def split(drafted: Sequence[Drafted], *, test_share: float, seed: int) -> dict[s
 def check_free(folder: Path) -> None:
     """Refuse a folder that holds drafted questions already: a person may have reviewed them.
 
+    Those of a drafting that a budget stopped are free, as long as nobody has begun to review them.
+
     Raises:
         CallerError: It does.
     """
-    if any(folder.glob(f"*/{CASES}")):
+    is_stopped = (folder / _STOPPED).exists() and not (folder / _REVIEW).exists()
+    if any(folder.glob(f"*/{CASES}")) and not is_stopped:
         raise CallerError(f"{folder} holds questions already; name another folder, or remove it")
 
 
@@ -108,7 +112,7 @@ def write_set(
     """Write the splits as sets, each with all documents, and return their folders; an empty one is left out.
 
     Args:
-        folder: Made where it is not there; what other sets it holds is not replaced.
+        folder: Made where it is not there; only what a stopped drafting left in it is replaced.
         made: What was drafted and refused.
         documents: The files by source.
         origin: For the card.
@@ -120,16 +124,28 @@ def write_set(
     check_free(folder)
     _write_lines(folder / _REFUSED, [asdict(one) for one in made.refused])
     if not made.drafted:
-        raise CallerError(f"no question could be kept; {folder / _REFUSED} says why")
+        why = f"{made.stopped}; a larger one goes on" if made.stopped else f"{folder / _REFUSED} says why"
+        raise CallerError(f"no question could be kept; {why}")
     written = {}
+    for left in (_split_folder(folder, name) for name in _SPLITS):
+        if left.exists():  # of a drafting that was stopped
+            shutil.rmtree(left)
+    if made.stopped:
+        (folder / _STOPPED).write_text(f"{made.stopped}\n", encoding="utf-8")
     for name, some in split(made.drafted, test_share=test_share, seed=origin.seed).items():
         if some:
-            target = written[name] = folder / f"{folder.resolve().name}-{name}"
+            target = written[name] = _split_folder(folder, name)
             for source, path in documents.items():
                 copy_file(path, target / DOCUMENTS / source)
             _write_card(target, [one.case for one in some], origin, name)
             _write_cases(target, [_in_set(one.case) for one in some])
+    if not made.stopped:
+        (folder / _STOPPED).unlink(missing_ok=True)
     return written
+
+
+def _split_folder(folder: Path, name: str) -> Path:
+    return folder / f"{folder.resolve().name}-{name}"
 
 
 def _in_set(case: Case) -> Case:

@@ -10,11 +10,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, pairwise
+from itertools import cycle, islice, pairwise
 
 from pydantic import BaseModel, ConfigDict
 
 from rag_platform.errors import CallerError, RagError, UnknownName, UpstreamError
+from rag_platform.evaluation.budget import Budget, BudgetSpent
 from rag_platform.evaluation.datasets import Case, Label
 from rag_platform.evaluation.judge.calls import Asked, JudgeModel
 from rag_platform.evaluation.question_kinds import (
@@ -31,22 +32,27 @@ from rag_platform.text.normalize import stored_text
 from rag_platform.types import Chunk, Document, Hit, Span, Usage
 
 __all__ = [
+    "DRAFTS_A_QUESTION",
+    "OTHERS",
     "Corpus",
     "Drafted",
     "Generated",
     "Refused",
     "generate",
     "quote_label",
+    "shares",
+    "targets",
 ]
 
 _FEWEST_TERMS = 8
 """A passage of fewer words is a heading, and asks for nothing."""
 _LONGEST_RUN = 7
 """Words in a row that any question may take from its passage: names of offices are that long."""
-_DRAFTS_A_QUESTION = 4
+DRAFTS_A_QUESTION = 4
+"""Passages that are tried for one question."""
 _FAULTS_IN_A_ROW = 3
 """So many replies without any use, and the model is not usable at all."""
-_OTHERS = 5
+OTHERS = 5
 """Passages that search finds for a question and that must not answer it too."""
 
 
@@ -99,12 +105,13 @@ class Refused:
 
 @dataclass(slots=True)
 class Generated:
-    """What came of drafting."""
+    """What came of drafting; ``stopped`` says why it ended early, and is empty when it did not."""
 
     drafted: list[Drafted] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
+    stopped: str = ""
 
     @property
     def by_kind(self) -> Mapping[str, int]:
@@ -119,6 +126,7 @@ def generate(
     kinds: Sequence[str],
     n: int,
     seed: int = 0,
+    budget: Budget | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Generated:
     """Draft questions, spread evenly over kinds and documents.
@@ -131,12 +139,34 @@ def generate(
         kinds: Names in ``QUESTION_KINDS``.
         n: Questions wanted; fewer come where passages or patience run out.
         seed: Of the choice of passages.
+        budget: What new calls may cost; where it is spent, drafting ends with what there is.
         progress: Told of every draft: what is done, questions so far, questions wanted.
 
     Raises:
         UnknownName: There is no such kind.
         CallerError: No kind is named, or fewer than one question is wanted.
         UpstreamError: The model is out of reach, or gives nothing usable.
+    """
+    wanted, drafter = shares(kinds, n), _Drafter(corpus, model, budget)
+    try:
+        for kind, share in wanted.items():
+            for target in islice(targets(corpus, kind, seed), DRAFTS_A_QUESTION * share):
+                if drafter.made.by_kind.get(kind, 0) == share:
+                    break
+                drafter.draft(kind, *target)
+                if progress:
+                    progress("drafting questions", len(drafter.made.drafted), n)
+    except BudgetSpent as end:
+        drafter.made.stopped = str(end)
+    return drafter.made
+
+
+def shares(kinds: Sequence[str], n: int) -> dict[str, int]:
+    """Return how many of ``n`` questions each kind gets: evenly, the first ones one more.
+
+    Raises:
+        UnknownName: There is no such kind.
+        CallerError: No kind is named, or fewer than one question is wanted.
     """
     for kind in kinds:
         if kind not in QUESTION_KINDS:
@@ -145,23 +175,13 @@ def generate(
         raise CallerError(
             f"{n} questions of {len(kinds)} kinds are wanted; at least one of one kind is needed"
         )
-    drafter, names = _Drafter(corpus, model), list(dict.fromkeys(kinds))
-    for at, kind in enumerate(names):
-        share = n // len(names) + (at < n % len(names))
-        targets = _targets(corpus, QUESTION_KINDS[kind], random.Random(f"{seed}/{kind}"))
-        for _ in range(_DRAFTS_A_QUESTION * share):
-            if drafter.made.by_kind.get(kind, 0) == share or (target := next(targets, None)) is None:
-                break
-            drafter.draft(kind, *target)
-            if progress:
-                progress("drafting questions", len(drafter.made.drafted), n)
-    return drafter.made
+    names = list(dict.fromkeys(kinds))
+    return {kind: n // len(names) + (at < n % len(names)) for at, kind in enumerate(names)}
 
 
-def _targets(
-    corpus: Corpus, kind: QuestionKind, chance: random.Random
-) -> Iterator[tuple[Document, tuple[Chunk, ...]]]:
-    """Yield passages to ask about, one of each document in turn, none twice."""
+def targets(corpus: Corpus, name: str, seed: int) -> Iterator[tuple[Document, tuple[Chunk, ...]]]:
+    """Yield passages for a kind of question, one of each document in turn, none twice."""
+    kind, chance = QUESTION_KINDS[name], random.Random(f"{seed}/{name}")
     waiting: dict[str, list[tuple[Chunk, ...]]] = {}
     order = list(corpus.sources)
     chance.shuffle(order)
@@ -188,13 +208,13 @@ def _groups(chunks: Sequence[Chunk], kind: QuestionKind) -> list[tuple[Chunk, ..
 class _Drafter:
     """Drafts one question after the other, and knows those before."""
 
-    def __init__(self, corpus: Corpus, model: JudgeModel) -> None:
-        self._corpus, self._model = corpus, model
+    def __init__(self, corpus: Corpus, model: JudgeModel, budget: Budget | None) -> None:
+        self._corpus, self._model, self._budget = corpus, model, budget
         self.made, self._faults = Generated(), 0
 
     def draft(self, kind: str, document: Document, chunks: tuple[Chunk, ...]) -> None:
         """Draft a question of these passages and keep it, or why it was refused."""
-        asked, query = Asked(self._model), ""
+        asked, query = Asked(self._model, budget=self._budget), ""
         try:
             draft = asked.ask(draft_prompt(QUESTION_KINDS[kind], chunks), _Draft)
             query = " ".join(stored_text(draft.question).split())
@@ -254,7 +274,7 @@ class _Drafter:
             for hit in self._corpus.search(query)
             if hit.chunk.chunk_id not in {chunk.chunk_id for chunk in chunks}
             and not _holds(hit.chunk, chunks[0].source, spans)
-        ][:_OTHERS]
+        ][:OTHERS]
         shown = sorted((*chunks, *others), key=lambda chunk: chunk.chunk_id)  # the place tells nothing
         found = set(asked.ask(check_prompt(query, shown), _Answering).passages)
         own = {number for number, chunk in enumerate(shown, start=1) if chunk in chunks}

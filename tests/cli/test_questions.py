@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from question_corpus import LIBRARY, ROAD, TEXTS, WATER, drafting, passages
 from support import drop, ingest
+from typer.testing import CliRunner, Result
 
+from rag_platform.cli import app
 from rag_platform.cli.questions import drafting_endpoint
 from rag_platform.evaluation.layouts import load_dataset
 from rag_platform.settings import Settings
@@ -103,6 +105,43 @@ def test_from_a_collection_to_reviewed_sets(home: Path) -> None:
     assert len(asked) == 2
     assert asked["नयाँ प्रश्न के हो?"] in known.values()
     assert {one.card.annotation for one in sets if one.card} == {"synthetic, reviewed by a person"}
+
+
+def test_a_plan_first_then_calls_up_to_a_limit_then_the_rest(home: Path) -> None:
+    """In this process: each of one's own imports LiteLLM, which takes longer than all the rest."""
+    with drafting(draft, answers) as server:
+        settings = {
+            "RAG_HOME": str(home / ".rag"),
+            "EMBEDDING_MODEL": "hashing",
+            "EVAL_PROVIDER": "openai_compatible",
+            "EVAL_MODEL": "m",
+            "EVAL_BASE_URL": server.url,
+        }
+
+        def generated(*flags: str) -> Result:
+            asked = ["questions", "generate", "--kinds", "lookup", "--n", "3", "--format", "json"]
+            return CliRunner().invoke(app, [*asked, *flags], env=settings)
+
+        done = generated("--plan")
+        plan = json.loads(done.stdout)
+        assert (plan["calls"], plan["cost"], server.n) == ([6, 6], None, 0)
+        assert plan["kinds"] == [{"kind": "lookup", "wanted": 3, "kept": 0, "passages": 3, "drafts": 3}]
+        assert "6 to 6 calls, about" in done.stderr
+        assert "cost: unknown: a price is missing" in done.stderr
+
+        out = str(home / "भाग")
+        part = generated("--out", out, "--max-calls", "3")
+        assert json.loads(part.stdout)["questions"] == 1
+        assert "stopped: the budget of 3 calls is used up; repeat the command with a larger" in part.stderr
+        whole = generated("--out", out, "--max-calls", "30")
+        value = json.loads(whole.stdout)
+        assert (value["questions"], value["calls"], value["stopped"]) == (3, 3, "")
+        assert "1 questions come of replies that were kept" in whole.stderr
+        assert server.n == 6
+        unpriced = generated("--out", str(home / "अर्को"), "--budget", "1")
+        assert "the price of openai/m is not known here, so --budget could not" in str(unpriced.exception)
+        nowhere = generated()
+    assert (nowhere.exit_code, "a folder for the sets is needed" in nowhere.stderr) == (2, True)
 
 
 def kept(home: Path, name: str) -> bool:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judge_server import NO_JSON, Fault, JudgeServer
+from judge_server import BUSY, NO_JSON, Fault, JudgeServer
 from question_corpus import LIBRARY, ROAD, TEXTS, WATER, drafting, passages
 
 from rag_platform.errors import CallerError, InvalidDataset, UnknownName, UpstreamError
+from rag_platform.evaluation.budget import Budget
 from rag_platform.evaluation.datasets import Case, Label
 from rag_platform.evaluation.judge.calls import JudgeModel
 from rag_platform.evaluation.judge.providers import JudgeEndpoint
@@ -19,7 +20,15 @@ from rag_platform.evaluation.labels import units_of
 from rag_platform.evaluation.layouts import load_dataset
 from rag_platform.evaluation.memo import Memo
 from rag_platform.evaluation.own import load_questions
-from rag_platform.evaluation.question_kinds import copied_run, copied_share, is_repeated
+from rag_platform.evaluation.question_kinds import (
+    QUESTION_KINDS,
+    check_prompt,
+    copied_run,
+    copied_share,
+    draft_prompt,
+    is_repeated,
+)
+from rag_platform.evaluation.question_plan import KindPlan, plan_questions
 from rag_platform.evaluation.question_sets import Origin, Review, from_log, split, write_questions, write_set
 from rag_platform.evaluation.questions import Corpus, Drafted, Generated, generate, quote_label
 from rag_platform.types import Chunk, Document, Hit, Kind, Page, Span, document_id
@@ -213,6 +222,69 @@ def test_a_model_that_gives_nothing_usable_ends_it() -> None:
         generate(texts(), model(server), kinds=["lookup"], n=3)
 
 
+# Plan and budget
+
+
+def test_a_plan_counts_passages_calls_and_tokens_and_calls_nobody(tmp_path: Path) -> None:
+    with drafting(ALL, own) as server:
+        asked = model(server, tmp_path / "memo")
+        plan = plan_questions(texts(), asked, kinds=["lookup", "romanized", "table"], n=4)
+        assert server.n == 0
+        generate(texts(), asked, kinds=["lookup"], n=2, budget=Budget(calls=3))
+        after = plan_questions(texts(), asked, kinds=["lookup"], n=2)
+        assert server.n == 3
+    assert plan.kinds == (
+        KindPlan("lookup", 2, 0, 3, 3),
+        KindPlan("romanized", 1, 0, 3, 3),
+        KindPlan("table", 1, 0, 0, 0),
+    )
+    assert plan.calls == (2 * 2 + 2 * 1, 2 * 3 + 2 * 3)
+    usual = sum(len(text.encode()) for text in (LIBRARY, WATER, ROAD)) / 3
+    prompts = [
+        draft_prompt(QUESTION_KINDS[kind], chunks) + check_prompt("", chunks)
+        for kind in ("lookup", "romanized")
+        for chunks in (chunks_of(document(source, text)) for source, text in TEXTS.items())
+    ]
+    read = sum(len(prompt.encode()) + 5 * usual for prompt in prompts) / 2
+    assert plan.tokens[1] == pytest.approx(read + 6 * 320, abs=1)
+    assert plan.cost is None, "no list knows the price of this model"
+    assert after.kinds == (KindPlan("lookup", 2, 1, 3, 2),), "what is kept costs nothing"
+    assert after.calls == (2, 4)
+
+
+def test_a_plan_prices_what_it_knows() -> None:
+    known = JudgeModel(JudgeEndpoint("openai/gpt-4o-mini"))
+    plan = plan_questions(texts(), known, kinds=["lookup"], n=3)
+    assert plan.cost is not None
+    written = 3 * 320
+    assert plan.cost[1] == pytest.approx((plan.tokens[1] - written) * 0.15e-6 + written * 0.6e-6, rel=0.01)
+    own_machine = JudgeModel(JudgeEndpoint("ollama_chat/gemma4"))
+    assert plan_questions(texts(), own_machine, kinds=["lookup"], n=3).cost == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 3, 5])
+def test_a_budget_keeps_what_was_made_and_a_larger_one_goes_on(tmp_path: Path, calls: int) -> None:
+    with drafting(ALL, own, BUSY, NO_JSON) as server:
+        asked = model(server, tmp_path / "memo")
+        part = generate(texts(), asked, kinds=["lookup"], n=3, budget=Budget(calls=calls))
+        assert (part.calls, part.stopped) == (calls, f"the budget of {calls} calls is used up")
+        whole = generate(texts(), asked, kinds=["lookup"], n=3, budget=Budget(calls=100))
+        assert server.n == 1 + 1 + 6, "one busy, one malformed, and none a second time"
+    assert (whole.stopped, len(whole.drafted)) == ("", 3)
+    assert part.drafted == whole.drafted[: max(0, (calls - 1) // 2)]
+
+
+def test_a_budget_of_dollars_is_spent_by_what_calls_cost() -> None:
+    spent = Budget(cost=0.5)
+    spent.take(0.49)
+    spent.require()
+    spent.take(0.02)
+    with drafting(ALL, own) as server:
+        made = generate(texts(), model(server), kinds=["lookup"], n=3, budget=spent)
+        assert server.n == 0
+    assert (made.stopped, made.drafted) == ("the budget of 0.5 US dollars is spent", [])
+
+
 def test_what_cannot_be_asked_for() -> None:
     unused = JudgeModel(JudgeEndpoint("openai/m"))
     with pytest.raises(UnknownName, match=r"'thematik'.*thematic"):
@@ -298,6 +370,34 @@ def test_sets_are_read_by_the_platform_and_say_that_nobody_has_seen_them(folder:
         assert all(units_of(case, documents) for case in found.cases)
     with pytest.raises(CallerError, match="holds questions already"):
         write_set(folder, Generated(), {}, Origin("c", "m", 0))
+
+
+def test_what_a_stopped_drafting_left_is_replaced_until_a_person_reviews_it(tmp_path: Path) -> None:
+    files = {source: tmp_path / f"{number}" for number, source in enumerate(TEXTS)}
+    for source, path in files.items():
+        path.write_text(TEXTS[source], encoding="utf-8")
+    out, origin = tmp_path / "वडा", Origin("nepali_docs", "openai/m", 0)
+    with drafting(ALL, own) as server:
+        part = generate(texts(), model(server), kinds=["lookup"], n=3, budget=Budget(calls=4))
+        whole = generate(texts(), model(server), kinds=["lookup"], n=3)
+        none = generate(texts(), model(server), kinds=["lookup"], n=3, budget=Budget(calls=0))
+    with pytest.raises(CallerError, match="the budget of 0 calls is used up; a larger one goes on"):
+        write_set(out, none, files, origin)
+    counts = []
+    for made in (part, part, whole):
+        written = write_set(out, made, files, origin)
+        counts.append(sum(len(load_dataset(str(folder)).cases) for folder in written.values()))
+        assert (out / "stopped.txt").exists() is bool(made.stopped)
+    assert counts == [2, 2, 3]
+    with pytest.raises(CallerError, match="holds questions already"):
+        write_set(out, whole, files, origin)
+
+    other = tmp_path / "टोल"
+    write_set(other, part, files, origin)
+    review = Review(other)
+    review.accept(review.waiting[0])
+    with pytest.raises(CallerError, match="holds questions already"):
+        write_set(other, whole, files, origin)
 
 
 def lines(path: Path) -> Sequence[Body]:

@@ -15,6 +15,7 @@ import regex
 from pydantic import BaseModel, ValidationError
 
 from rag_platform.errors import UpstreamError
+from rag_platform.evaluation.budget import Budget
 from rag_platform.evaluation.judge.providers import JudgeEndpoint
 from rag_platform.evaluation.memo import Memo
 from rag_platform.remote import Reply, Service, ask_model
@@ -139,10 +140,11 @@ class Asked:
     Args:
         model: Who is asked.
         repeat: Another number asks the same once more, for the variance of the judge.
+        budget: What new calls may cost; None: anything.
     """
 
-    def __init__(self, model: JudgeModel, repeat: int = 0) -> None:
-        self._model, self._repeat = model, repeat
+    def __init__(self, model: JudgeModel, repeat: int = 0, budget: Budget | None = None) -> None:
+        self._model, self._repeat, self._budget = model, repeat, budget or Budget()
         self.usage, self.seconds, self.calls = Usage(), 0.0, 0
 
     def ask(
@@ -157,6 +159,7 @@ class Asked:
 
         Raises:
             UpstreamError: The provider failed, or gave no usable answer in all attempts.
+            BudgetSpent: A call is due and none is allowed any more.
         """
         messages = self._model.first(prompt)
         shape = json.dumps(schema.model_json_schema(), sort_keys=True)
@@ -186,10 +189,12 @@ class Asked:
     def _reply(self, key: str, messages: list[dict[str, str]], schema: type[BaseModel]) -> Reply:
         kept = self._model.kept(key)
         if kept is None:
+            self._budget.require()
             start = time.perf_counter()
             reply = self._model.call(messages, schema)
             seconds = time.perf_counter() - start
             self._model.keep(key, reply, seconds)
+            self._budget.take(reply.usage.cost)
             self.calls += 1
         else:
             reply, seconds = kept
