@@ -13,8 +13,8 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 import regex
 
@@ -43,6 +43,7 @@ CREATE TABLE IF NOT EXISTS documents (
     updated_at REAL NOT NULL
 );
 CREATE INDEX IF NOT EXISTS documents_by_partition ON documents (partition);
+CREATE INDEX IF NOT EXISTS documents_by_source ON documents (collection, source);
 CREATE TABLE IF NOT EXISTS stages (
     document_id TEXT NOT NULL,
     stage TEXT NOT NULL,
@@ -256,16 +257,38 @@ class Catalog:
         deleted: bool = False,
     ) -> list[Entry]:
         """Return documents by collection and source; tombstones only when ``deleted``."""
-        where, values = ["1"], []
-        if collection is not None:
-            where.append("collection = ?")
-            values.append(collection)
-        if not deleted:
-            where.append("NOT deleted")
-        with self._read() as db:
-            found = self._select(db, " AND ".join(where), values)
+        found = self.page(None if collection is None else [collection], deleted=deleted)
         wanted = None if partitions is None else set(partitions)
         return [entry for entry in found if wanted is None or entry.partition in wanted]
+
+    def page(
+        self,
+        collections: Collection[str] | None = None,
+        *,
+        deleted: bool = False,
+        after: tuple[str, str] | None = None,
+        limit: int = -1,
+    ) -> list[Entry]:
+        """Return documents by collection and source, from a place on: whatever comes and goes, none twice.
+
+        Args:
+            collections: Only theirs; None: of all.
+            deleted: Tombstones too.
+            after: (collection, source) before the first; None: from the start.
+            limit: How many at most; -1: all.
+        """
+        where: list[str] = ["1"]
+        values: list[object] = []
+        if collections is not None:
+            where.append(f"collection IN ({','.join('?' * len(collections))})")
+            values += collections
+        if not deleted:
+            where.append("NOT deleted")
+        if after is not None:
+            where.append("(collection, source) > (?, ?)")
+            values += after
+        with self._read() as db:
+            return self._select(db, " AND ".join(where), values, limit=limit)
 
     def entry(self, collection: str, source: str) -> Entry:
         """Return one live document.
@@ -301,9 +324,7 @@ class Catalog:
                 record.fingerprint,
                 record.n_rows,
                 json.dumps(dict(record.measures), ensure_ascii=False),
-                None
-                if record.failure is None
-                else json.dumps(_failure_row(record.failure), ensure_ascii=False),
+                record.failure and json.dumps(asdict(record.failure), ensure_ascii=False),
             )
             for key, record in records.items()
         ]
@@ -355,13 +376,14 @@ class Catalog:
             )
 
     @staticmethod
-    def _select(db: sqlite3.Connection, where: str, values: Sequence[object]) -> list[Entry]:
-        rows = db.execute(
-            f"SELECT * FROM documents WHERE {where} ORDER BY collection, source", values
-        ).fetchall()
+    def _select(
+        db: sqlite3.Connection, where: str, values: Sequence[object], *, limit: int = -1
+    ) -> list[Entry]:
+        chosen = f"FROM documents WHERE {where} ORDER BY collection, source LIMIT ?"
+        rows = db.execute(f"SELECT * {chosen}", [*values, limit]).fetchall()
         stages: dict[str, dict[str, StageRecord]] = {row["document_id"]: {} for row in rows}
-        query = f"SELECT * FROM stages WHERE document_id IN (SELECT document_id FROM documents WHERE {where})"
-        for row in db.execute(query, values):
+        query = f"SELECT * FROM stages WHERE document_id IN (SELECT document_id {chosen})"
+        for row in db.execute(query, [*values, limit]):
             failure = None if row["failure"] is None else Failure(**json.loads(row["failure"]))
             record = StageRecord(row["fingerprint"], row["n_rows"], json.loads(row["measures"]), failure)
             stages[row["document_id"]][row["stage"]] = record
@@ -423,9 +445,3 @@ def _checked(name: str) -> str:
             "beginning with a letter or digit"
         )
     return name
-
-
-def _failure_row(failure: Failure) -> dict[str, object]:
-    return {
-        name: cast("object", getattr(failure, name)) for name in ("stage", "code", "message", "retryable")
-    }

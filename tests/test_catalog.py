@@ -300,3 +300,28 @@ def test_what_cannot_be_read_is_refused_alone(inbox: Inbox, tmp_path: Path) -> N
     assert list(refused) == ["a.txt"]
     with pytest.raises(StorageError, match=r"a\.txt"):
         inbox.add([outside], "nepali_docs")
+
+
+def test_documents_are_read_in_parts_while_they_come_and_go(catalog: Catalog, inbox: Inbox) -> None:
+    catalog.create_collection("laws")
+    for name in ("क.txt", "ख.txt", "घ.txt", "ङ.txt", "laws/अ.txt", "laws/आ.txt"):
+        drop(inbox, name, name)
+    look(catalog, inbox)
+    catalog.record("pages", {document_id("nepali_docs", "ख.txt"): StageRecord("f", 3, {})})
+    found = catalog.page(limit=3)
+    drop(inbox, "क१.txt", "नयाँ, अगाडि")
+    drop(inbox, "ग.txt", "नयाँ, पछाडि")
+    (inbox.root / "ङ.txt").unlink()
+    look(catalog, inbox)
+    assert [(one.collection, one.source) for one in found] == [
+        ("laws", "अ.txt"),
+        ("laws", "आ.txt"),
+        ("nepali_docs", "क.txt"),
+    ]
+    while part := catalog.page(after=(found[-1].collection, found[-1].source), limit=2):
+        found += part
+    assert [one.source for one in found[3:]] == ["क१.txt", "ख.txt", "ग.txt", "घ.txt"]
+    assert found[4].stages["pages"].n_rows == 3
+    assert [one.source for one in catalog.page(["laws"], limit=1)] == ["अ.txt"]
+    assert [one.source for one in catalog.page(["nepali_docs"], deleted=True)][-1] == "ङ.txt"
+    assert catalog.page([]) == []

@@ -6,13 +6,14 @@ failed leaves nothing.
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 import threading
 import time
 import uuid
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,18 +25,26 @@ __all__ = ["Conversations", "Kept"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS exchanges (
+    owner TEXT NOT NULL,            -- who began it
     conversation_id TEXT NOT NULL,
     position INTEGER NOT NULL,
     question TEXT NOT NULL,
     answer TEXT NOT NULL,
     asked_at REAL NOT NULL,
-    PRIMARY KEY (conversation_id, position)
+    PRIMARY KEY (owner, conversation_id, position)
 );
 CREATE INDEX IF NOT EXISTS exchanges_by_time ON exchanges (asked_at);
 """
+_OWNED = """
+ALTER TABLE exchanges RENAME TO ownerless;
+DROP INDEX IF EXISTS exchanges_by_time;
+%s
+INSERT INTO exchanges SELECT '', conversation_id, position, question, answer, asked_at FROM ownerless;
+DROP TABLE ownerless;
+"""
+"""Of files from before conversations belonged to anybody."""
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
-_KEPT_S = 30 * 24 * 3600.0
-"""A conversation without a question for so long is forgotten."""
+_DAY_S = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +58,25 @@ class Kept:
 
 
 class Conversations:
-    """The kept conversations; safe to share between threads and processes."""
+    """The kept conversations; safe to share between threads and processes.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Everything is done for an owner, by name, who sees nothing of others: the same id is another conversation.
+
+    Args:
+        path: The SQLite file.
+        days: How long one is kept after its last question; 0: until it is deleted.
+    """
+
+    def __init__(self, path: Path, *, days: float = 0.0) -> None:
+        self.path, self._kept_s = path, days * _DAY_S
         self._lock = threading.Lock()
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.executescript(_SCHEMA)
+            columns = {row[1] for row in self._db.execute("PRAGMA table_info(exchanges)")}
+            is_old = bool(columns) and "owner" not in columns
+            self._db.executescript(f"BEGIN IMMEDIATE;{_OWNED % _SCHEMA if is_old else _SCHEMA}COMMIT;")
         self._finalizer = weakref.finalize(self, self._db.close)
 
     def close(self) -> None:
@@ -71,7 +89,7 @@ class Conversations:
         """Return an id that nobody can guess."""
         return uuid.uuid4().hex
 
-    def turns(self, conversation_id: str) -> list[Turn]:
+    def turns(self, conversation_id: str, *, owner: str = "") -> list[Turn]:
         """Return what was said; empty for a conversation that is yet to begin.
 
         Raises:
@@ -82,36 +100,58 @@ class Conversations:
                 f"{conversation_id!r} is no conversation id; use 8 to 64 letters a-z, digits, '_' and '-',"
                 " or none to begin a conversation"
             )
-        query = "SELECT question, answer FROM exchanges WHERE conversation_id = ? ORDER BY position"
+        self._forget_old()
+        query = (
+            "SELECT question, answer FROM exchanges WHERE owner = ? AND conversation_id = ? ORDER BY position"
+        )
         turns: list[Turn] = []
-        for question, answer in self._rows(query, conversation_id):
+        for question, answer in self._rows(query, owner, conversation_id):
             turns += [Turn("user", str(question)), Turn("assistant", str(answer))]
         return turns
 
-    def add(self, conversation_id: str, question: str, answer: str) -> None:
+    def add(self, conversation_id: str, question: str, answer: str, *, owner: str = "") -> None:
         """Keep an exchange, and forget conversations of long ago."""
-        now = time.time()
         with self._lock, self._errors(), self._db:
             self._db.execute(
-                "INSERT INTO exchanges SELECT ?, count(*), ?, ?, ? FROM exchanges WHERE conversation_id = ?",
-                [conversation_id, question, answer, now, conversation_id],
+                "INSERT INTO exchanges SELECT ?, ?, count(*), ?, ?, ? FROM exchanges"
+                " WHERE owner = ? AND conversation_id = ?",
+                [owner, conversation_id, question, answer, time.time(), owner, conversation_id],
             )
-            self._db.execute(
-                "DELETE FROM exchanges WHERE conversation_id IN (SELECT conversation_id FROM exchanges"
-                " GROUP BY conversation_id HAVING max(asked_at) < ?)",
-                [now - _KEPT_S],
-            )
+        self._forget_old()
 
-    def all(self) -> list[Kept]:
-        """Return the conversations, the one asked last first."""
-        query = (
-            "SELECT conversation_id, max(CASE WHEN position = 0 THEN question END), count(*), max(asked_at)"
-            " FROM exchanges GROUP BY conversation_id ORDER BY max(asked_at) DESC"
-        )
-        rows = self._rows(query)
-        return [Kept(str(key), str(title), int(str(n)), float(str(at))) for key, title, n, at in rows]
+    def get(self, conversation_id: str, *, owner: str = "") -> Kept:
+        """Return a conversation without what was said.
 
-    def delete(self, conversation_id: str) -> None:
+        Raises:
+            UnknownName: There is none.
+        """
+        self._forget_old()
+        found = self._kept("owner = ? AND conversation_id = ?", "1", [owner, conversation_id])
+        if not found:
+            raise UnknownName("conversation", conversation_id, [])
+        return found[0]
+
+    def all(self, *, owner: str = "") -> list[Kept]:
+        """Return an owner's conversations, the one asked last first."""
+        return self.page(owner=owner, seen_at=math.inf)
+
+    def page(
+        self, *, owner: str = "", seen_at: float, after: tuple[float, str] | None = None, limit: int = -1
+    ) -> list[Kept]:
+        """Return a part of the list as it stood at a time: one that goes on meanwhile keeps its place.
+
+        Args:
+            owner: Whose.
+            seen_at: Seconds since 1970, the same for all parts.
+            after: ``updated_at`` and id of the last of the part before; None: from the start.
+            limit: How many at most; -1: all.
+        """
+        self._forget_old()
+        having = "(max(asked_at), conversation_id) < (?, ?)" if after else "1"
+        values = [owner, seen_at, *(after or ()), limit]
+        return self._kept("owner = ? AND asked_at <= ?", having, values, "LIMIT ?")
+
+    def delete(self, conversation_id: str, *, owner: str = "") -> None:
         """Forget a conversation.
 
         Raises:
@@ -119,12 +159,31 @@ class Conversations:
         """
         with self._lock, self._errors(), self._db:
             gone = self._db.execute(
-                "DELETE FROM exchanges WHERE conversation_id = ?", [conversation_id]
+                "DELETE FROM exchanges WHERE owner = ? AND conversation_id = ?", [owner, conversation_id]
             ).rowcount
         if not gone:
             raise UnknownName("conversation", conversation_id, [])
 
-    def _rows(self, query: str, *values: str) -> list[tuple[object, ...]]:
+    def _forget_old(self) -> None:
+        if not self._kept_s:
+            return
+        with self._lock, self._errors(), self._db:
+            self._db.execute(
+                "DELETE FROM exchanges WHERE (owner, conversation_id) IN (SELECT owner, conversation_id"
+                " FROM exchanges GROUP BY owner, conversation_id HAVING max(asked_at) < ?)",
+                [time.time() - self._kept_s],
+            )
+
+    def _kept(self, where: str, having: str, values: Sequence[object], limit: str = "") -> list[Kept]:
+        query = (
+            "SELECT conversation_id, max(CASE WHEN position = 0 THEN question END), count(*), max(asked_at)"
+            f" FROM exchanges WHERE {where} GROUP BY conversation_id HAVING {having}"
+            f" ORDER BY max(asked_at) DESC, conversation_id DESC {limit}"
+        )
+        rows = self._rows(query, *values)
+        return [Kept(str(key), str(title), int(str(n)), float(str(at))) for key, title, n, at in rows]
+
+    def _rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
         with self._lock, self._errors():
             return self._db.execute(query, values).fetchall()
 
