@@ -39,6 +39,7 @@ from rag_platform.parsing.pool import Limits
 from rag_platform.protocols import Chunker, Encoder, Generator, Index, Reranker, Tokenizer
 from rag_platform.reranking.rerankers import load_reranker
 from rag_platform.reranking.rerankers import resolve as resolve_reranker
+from rag_platform.retrieval.memory import SearchMemory
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher
 from rag_platform.sanity import GatedEncoder, GatedReranker
@@ -61,6 +62,7 @@ class System:
         self.raw = RawStore(self.home / "raw")
         self.tables = TableStore(self.home / "tables")
         self.cache = EmbeddingCache(self.home / "cache")
+        self.memory = SearchMemory(vectors=settings.query_cache, results=settings.result_cache)
         self.webhooks = Webhooks(
             self.home / "webhooks.sqlite", settings.webhook_urls, settings.webhook_secret
         )
@@ -101,7 +103,7 @@ class System:
     @cached_property
     def searcher(self) -> Searcher:
         """Searches the latest published generations."""
-        return Searcher(self.index, self.encoder, self.cache, self.reranker)
+        return Searcher(self.index, self.encoder, self.cache, self.reranker, self.memory)
 
     @cached_property
     def asker(self) -> Asker:

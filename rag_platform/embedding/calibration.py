@@ -79,6 +79,14 @@ class Calibration:
             return ""
         return f"centred {self.share} {hashlib.sha256(self.passage_mean.tobytes()).hexdigest()[:16]}"
 
+    @property
+    def fingerprint(self) -> str:
+        """What decides a search: all constants, those of questions and the worth of a match included."""
+        digest = hashlib.sha256(f"{self.share} {self.match}".encode())
+        for mean in (self.passage_mean, *(self.query_means[style] for style in sorted(self.query_means))):
+            digest.update(np.ascontiguousarray(mean).tobytes())
+        return digest.hexdigest()[:16]
+
     def centred(self, vectors: FloatArray, texts: Sequence[str], prompt: Prompt) -> FloatArray:
         """Return ``(n, dim)`` float32, rows L2-normalised, without their share of the mean.
 

@@ -6,22 +6,28 @@ how parts are fused and which passages are shown is decided in the modules besid
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder
-from rag_platform.embedding.embed import embed_texts, points_recipe
+from rag_platform.embedding.embed import points_recipe
 from rag_platform.errors import CallerError, NotPublished, UnknownName
 from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index, Reranker
 from rag_platform.retrieval.explain import Explanation, Stopwatch
 from rag_platform.retrieval.fusion import calibrated, weighted_rrf, weighted_scores
 from rag_platform.retrieval.keywords import keywords
+from rag_platform.retrieval.memory import SearchMemory, encoder_key, options_key, reranker_key
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.question import Meaning, Question
+from rag_platform.retrieval.result import SearchResult
 from rag_platform.retrieval.select import Shown, select
-from rag_platform.types import Chunk, Condition, Fusion, Hit, Mode, Scored
+from rag_platform.types import Chunk, Condition, Fusion, Hit, Scored
+from rag_platform.watching import spent
 
 __all__ = ["SearchResult", "Searcher"]
 
@@ -29,43 +35,16 @@ _DEFAULTS = SearchOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
-    """Hits of one query, all of a collection from one generation.
-
-    A hit's ``score`` is what it was ranked by: the reranker's, else the fused one in mode hybrid, the cosine
-    in dense, BM25 in lexical (of several collections, its share of the best score there could be). Its
-    ``scores`` hold ``dense`` and ``lexical`` with ``dense_rank`` and ``lexical_rank`` (from 1) where that
-    part found it, and ``fused`` where a reranker came after.
+class _Opened:
+    """A reader with the version it was opened at; replaced as a whole, never changed.
 
     Attributes:
-        generations: The generation that was searched of each collection.
-        explanation: Why these hits.
+        serial: No two openings of this process have the same, so that no result outlives its generation.
     """
-
-    query: str
-    hits: tuple[Hit, ...]
-    generations: Mapping[str, int]
-    model: str
-    mode: Mode
-    explanation: Explanation
-
-    @property
-    def collection(self) -> str:
-        """The searched collection, or all of them separated by commas."""
-        return ", ".join(self.generations)
-
-    @property
-    def generation(self) -> int:
-        """The generation of the first collection."""
-        return next(iter(self.generations.values()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """A reader with the version it was opened at; replaced as a whole, never changed."""
 
     version: str
     reader: CollectionReader
+    serial: int
 
 
 class Searcher:
@@ -79,6 +58,7 @@ class Searcher:
         load_encoder: Returns the encoder of a model name, loaded once; not called in lexical mode.
         cache: Keeps query vectors; None: every query is encoded.
         load_reranker: Returns the reranker of a catalogue name; None: there is none.
+        memory: What is kept of searches; None: nothing.
     """
 
     def __init__(
@@ -87,9 +67,11 @@ class Searcher:
         load_encoder: Callable[[str], Encoder],
         cache: EmbeddingCache | None = None,
         load_reranker: Callable[[str], Reranker] | None = None,
+        memory: SearchMemory | None = None,
     ) -> None:
         self._index, self._load_encoder, self._cache = index, load_encoder, cache
-        self._load_reranker = load_reranker
+        self._load_reranker, self.memory = load_reranker, memory or SearchMemory()
+        self._serials = itertools.count()
         self._opened: dict[tuple[str, str], _Opened] = {}
         self._opening: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
@@ -124,16 +106,31 @@ class Searcher:
         if not keys:
             raise CallerError("no collection is named; name at least one")
         run = self._run(question, options, keys)
-        readers = self._readers(keys)
         try:
-            hits, explanation = run.fitting(readers).over(readers)
+            return self._remembered(query, run, self._latest(keys))
         except NotPublished:  # a server's generation, removed by the second publish since it was opened
             for key in keys:
                 self._forget(*key)
-            readers = self._readers(keys)
-            hits, explanation = run.fitting(readers).over(readers)
-        generations = {reader.manifest.collection: reader.manifest.generation for reader in readers}
-        return SearchResult(query, hits, generations, model, options.mode, explanation)
+            return self._remembered(query, run, self._latest(keys))
+
+    def _remembered(self, query: str, run: _Run, opened: Sequence[_Opened]) -> SearchResult:
+        """Return the result of these very generations: from memory, where such a search was made before."""
+        readers, made, start = [one.reader for one in opened], False, time.perf_counter()
+        fitting = run.fitting(readers)
+
+        def make() -> SearchResult:
+            nonlocal made
+            made = True
+            hits, explanation = fitting.over(readers)
+            generations = {reader.manifest.collection: reader.manifest.generation for reader in readers}
+            return SearchResult(query, hits, generations, fitting.model, fitting.options.mode, explanation)
+
+        result = self.memory.results.get((query, fitting.key, *(one.serial for one in opened)), make)
+        if made:
+            return result
+        took = 1_000 * (time.perf_counter() - start)
+        spent("memory", took)
+        return result.recalled(took)
 
     def _run(self, question: Question, options: SearchOptions, keys: Sequence[tuple[str, str]]) -> _Run:
         """Load what the search needs, once all it reads is known to be there: loading may take long."""
@@ -145,10 +142,13 @@ class Searcher:
             if self._load_reranker is None:
                 raise UnknownName("reranker", options.reranker, ["none"])
             reranker = self._load_reranker(options.reranker)
-        return _Run(question, options, encoder, self._cache, reranker)
+        return _Run(question, options, keys[0][1], encoder, self._embed, reranker)
 
-    def _readers(self, keys: Sequence[tuple[str, str]]) -> list[CollectionReader]:
-        return [self.reader(*key) for key in dict.fromkeys(keys)]
+    def _embed(self, encoder: Encoder, text: str) -> FloatArray:
+        return self.memory.vector(encoder, self._cache, text)
+
+    def _latest(self, keys: Sequence[tuple[str, str]]) -> list[_Opened]:
+        return [self._open(key) for key in dict.fromkeys(keys)]
 
     def reader(self, collection: str, model: str) -> CollectionReader:
         """Return a reader of the latest generation, opened only when that is new.
@@ -157,19 +157,22 @@ class Searcher:
             UnknownName: Nothing is published under this collection or model, but under others.
             NotPublished: Nothing is published at all.
         """
-        key = (collection, model)
+        return self._open((collection, model)).reader
+
+    def _open(self, key: tuple[str, str]) -> _Opened:
         version, opened = self._version(key), self._opened.get(key)
         if opened and opened.version == version:
-            return opened.reader
+            return opened
         with self._lock:
             opening = self._opening.setdefault(key, threading.Lock())
         if opened and opening.locked():
-            return opened.reader
+            return opened
         with opening:
             version, opened = self._version(key), self._opened.get(key)
             if not opened or opened.version != version:
-                opened = self._opened[key] = _Opened(version, self._index.open(*key))
-            return opened.reader
+                opened = _Opened(version, self._index.open(*key), next(self._serials))
+                self._opened[key] = opened
+            return opened
 
     def _version(self, key: tuple[str, str]) -> str:
         version = self._index.version(*key)
@@ -218,10 +221,17 @@ class _Run:
 
     question: Question
     options: SearchOptions
+    model: str
     encoder: Encoder | None
-    cache: EmbeddingCache | None
+    embed: Callable[[Encoder, str], FloatArray]
     reranker: Reranker | None
     notes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> Hashable:
+        """What decides a result, beside the words of the question and the generations."""
+        parts = (options_key(self.options), encoder_key(self.encoder), reranker_key(self.reranker))
+        return (*parts, self.model, self.notes)
 
     def fitting(self, readers: Sequence[CollectionReader]) -> _Run:
         """Return this search with its questions embedded as the passages were, or with a note.
@@ -274,18 +284,13 @@ class _Run:
         dense, lexical = [], []
         if self.encoder is not None:
             with watch.step("encoding"):
-                vector = meaning.vector(self.question.text, self._embed)
+                vector = meaning.vector(self.question.text, partial(self.embed, self.encoder))
             with watch.step("dense"):
                 dense = reader.dense(vector, limit=depth, where=where)
         if self.options.mode != "dense" and meaning.ideal:
             with watch.step("lexical"):
                 lexical = reader.lexical(meaning.terms, limit=depth, where=where)
         return _Found(reader, meaning, dense, lexical)
-
-    def _embed(self, text: str) -> FloatArray:
-        assert self.encoder is not None
-        vector: FloatArray = embed_texts(self.encoder, self.cache, [text], "query").vectors[0]
-        return vector
 
     @property
     def _match(self) -> float:
