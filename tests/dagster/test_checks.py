@@ -74,7 +74,7 @@ def test_they_run_with_the_job_over_its_keys(claimed: Claim, run: Run) -> None:
     schemas = {"raw_documents_schema", "pages_schema", "chunks_schema"}
     assert set(found) == {*schemas, "pages_complete", "documents_healthy"}
     assert value(found["pages_schema"], "files") == 2
-    assert value(found["documents_healthy"], "documents") == 2
+    assert value(found["documents_healthy"], "documents") == 4, "it looks at all of them"
 
 
 @pytest.mark.parametrize("table", ["raw_documents", "pages", "chunks", "embeddings"])
@@ -142,6 +142,12 @@ def test_a_failed_document_is_a_warning_with_its_reason(
     assert found.severity == dg.AssetCheckSeverity.WARN
     (record,) = value(found, "failures").records  # type: ignore[attr-defined]
     assert (record.data["source"], record.data["code"]) == ("खाली.txt", "empty_file")
+    (evaluation,) = (
+        one
+        for one in run("documents", keys[0], keys[0]).get_asset_check_evaluations()
+        if one.check_name == "documents_healthy"
+    )
+    assert not evaluation.passed, "a run of others does not hide it"
 
 
 def test_points_of_a_deleted_document_are_an_error(
