@@ -1,4 +1,4 @@
-"""Calls to hosted models: asked again while a service is busy, errors typed, keys never shown.
+"""Calls to hosted models: asked again while a service is busy, errors typed, keys never shown, watched.
 
 One way for endpoints of embeddings, rerankers and language models. What is asked is the caller's.
 """
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from rag_platform.errors import MissingDependency, PromptTooLong, UpstreamError
 from rag_platform.privacy import keep_private
 from rag_platform.types import Usage
+from rag_platform.watching import Call, Role, called
 
 __all__ = [
     "INSTALL_REMOTE",
@@ -178,11 +179,22 @@ class Service:
         name: What is asked, for messages.
         key: Its key, blotted out of every message.
         setting: The setting that holds the key.
+        role: What the model does, and ``provider`` whose it is, for whoever watches.
         first_wait_s: Seconds before the second attempt; doubled for each further one.
     """
 
-    def __init__(self, name: str, *, key: str, setting: str, first_wait_s: float = _FIRST_WAIT_S) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        key: str,
+        setting: str,
+        role: Role,
+        provider: str,
+        first_wait_s: float = _FIRST_WAIT_S,
+    ) -> None:
         self._name, self._key, self._setting, self._first_wait_s = name, key, setting, first_wait_s
+        self._role, self._provider = role, provider
 
     def ask(self, send: Callable[[], _Answer]) -> _Answer:
         """Return what ``send`` returns, sending up to five times.
@@ -194,9 +206,13 @@ class Service:
         from openai import OpenAIError  # of LiteLLM's errors, too, this is the root
 
         for attempt in range(1, _ATTEMPTS + 1):
+            began = time.perf_counter()
             try:
-                return send()
+                answer = send()
+                self._tell(began, "200")
+                return answer
             except OpenAIError as error:
+                self._tell(began, _code(error))
                 if attempt == _ATTEMPTS or not _may_pass(error):
                     # not "from error": a traceback of the service's own error would show the key
                     status = getattr(error, "status_code", None)
@@ -213,12 +229,17 @@ class Service:
         """
         from openai import OpenAIError
 
+        began = time.perf_counter()
         try:
             yield from answer
         except OpenAIError as error:
+            self._tell(began, "broken")
             status = getattr(error, "status_code", None)
             reason = self._blotted(error)
             raise UpstreamError(f"{self._name} broke off: {reason}; ask again", status=status) from None
+
+    def _tell(self, began: float, code: str) -> None:
+        called(Call(self._role, self._provider, time.perf_counter() - began, code))
 
     def _wait_s(self, error: Exception, attempt: int) -> float:
         """Return what the service asks for, else a doubling wait with some chance in it."""
@@ -250,6 +271,10 @@ class Service:
 def _is_too_long(error: Exception) -> bool:
     """Say whether it is LiteLLM's error of a full context; its name tells, for it need not be installed."""
     return type(error).__name__ == "ContextWindowExceededError"
+
+
+def _code(error: Exception) -> str:
+    return str(getattr(error, "status_code", None) or "none")
 
 
 def _may_pass(error: Exception) -> bool:

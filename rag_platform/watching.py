@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
-__all__ = ["Call", "Upstream", "Watcher", "called", "current", "spent", "step", "timed", "watched_by"]
+__all__ = ["Call", "Role", "Watcher", "called", "current", "spent", "step", "timed", "watched_by"]
 
-Upstream = Literal["llm", "embedding", "reranker", "judge"]
+Role = Literal["llm", "embedding", "reranker", "judge"]
 """What a hosted model does for us."""
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Call:
         code: ``200``, the status of a refusal, ``none`` where no answer came, ``broken`` where it broke off.
     """
 
-    upstream: Upstream
+    role: Role
     provider: str
     seconds: float
     code: str

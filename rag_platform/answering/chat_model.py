@@ -60,6 +60,8 @@ class ChatModel:
             f"the model {self.name} at {connection.address}",
             key=connection.key,
             setting="the provider's setting",
+            role="llm",
+            provider=connection.provider,
             first_wait_s=first_wait_s,
         )
 

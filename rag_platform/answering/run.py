@@ -20,6 +20,7 @@ from rag_platform.protocols import Generator
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import SearchResult
 from rag_platform.types import Chunk, Hit, Passage, Usage
+from rag_platform.watching import step, timed
 
 __all__ = ["Run", "passage"]
 
@@ -75,13 +76,14 @@ class Run:
     def pieces(self, asked: str, hits: Sequence[Hit]) -> Iterator[str]:
         """Yield what the generator says to a question, unchecked; without hits a model is not asked."""
         if not isinstance(self.generator, Chat):
-            answer = self.generator.answer(asked, [passage(hit) for hit in hits])
+            with step("generation"):
+                answer = self.generator.answer(asked, [passage(hit) for hit in hits])
             self.usage += answer.usage
             yield answer.text
         elif not hits:
             yield refusal(self.question)
         else:
-            for piece in self.generator.stream(self._prompt(asked, hits)):
+            for piece in timed("generation", self.generator.stream(self._prompt(asked, hits))):
                 if isinstance(piece, str):
                     yield piece
                 else:
@@ -145,7 +147,7 @@ class Run:
         if not isinstance(self.generator, Chat):
             return standalone(self.question, self.history)
         text = ""
-        for piece in self.generator.stream(condensing(self.question, self.history)):
+        for piece in timed("condensing", self.generator.stream(condensing(self.question, self.history))):
             if isinstance(piece, Said):
                 self.usage += piece.usage
                 text = next(iter(piece.text.strip().splitlines()), "").strip().strip("\"'“”")

@@ -26,6 +26,7 @@ from rag_platform.answering.tools import (
     shown,
 )
 from rag_platform.errors import CallerError, UpstreamError
+from rag_platform.watching import timed
 
 __all__ = ["with_tools"]
 
@@ -90,7 +91,7 @@ class _Conversation:
     def _listened(self, tools: Sequence[Message]) -> Generator[Event, None, Said]:
         """Yield words of an answer as they come; whoever only announces a search cites nothing."""
         self._held, said = "", Said("")
-        for piece in self._chat.stream(self._messages, tools=tools):
+        for piece in timed("generation", self._chat.stream(self._messages, tools=tools)):
             if isinstance(piece, Said):
                 self._run.heard(piece)
                 said = piece

@@ -66,14 +66,16 @@ class EndpointEncoder:
         self.spec, self.name, self.max_tokens = spec, spec.name, spec.max_tokens
         self.batch_size = batch_size
         self._base_url, self._key, self._asked_dim = base_url, api_key, dim
+        self._remote = spec.remote or spec.name
+        self._kind, _, self._model = self._remote.partition("/")
         self._service = Service(
             f"the embedding model {spec.name}",
             key=api_key,
             setting=setting,
+            role="embedding",
+            provider="openai" if self._kind == "openai" else self._model.partition("/")[0],
             first_wait_s=first_wait_s,
         )
-        self._remote = spec.remote or spec.name
-        self._kind, _, self._model = self._remote.partition("/")
 
     @cached_property
     def dim(self) -> int:

@@ -45,6 +45,8 @@ class RemoteReranker:
             f"the reranker {spec.name}",
             key=api_key,
             setting="RAG_RERANKER_API_KEY",
+            role="reranker",
+            provider=spec.remote.partition("/")[0],
             first_wait_s=first_wait_s,
         )
 

@@ -69,6 +69,8 @@ class JudgeModel:
             f"the judge {endpoint.model}",
             key=endpoint.api_key,
             setting="EVAL_API_KEY",
+            role="judge",
+            provider=endpoint.model.partition("/")[0],
             first_wait_s=first_wait_s,
         )
         self.recipe = fingerprint(endpoint.name, system, self._options)
