@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
@@ -74,8 +74,8 @@ def _call(at: int, function: Body, key: str | None = None) -> Body:
 
 
 @contextmanager
-def speaking(script: Sequence[Says | Fault]) -> Iterator[ModelServer]:
-    """Serve until the block ends; each request gets the next turn of the script."""
+def speaking(script: Sequence[Says | Fault] | Callable[[Body], Says]) -> Iterator[ModelServer]:
+    """Serve until the block ends; each request gets the next turn of the script, or what a function says."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -84,7 +84,7 @@ def speaking(script: Sequence[Says | Fault]) -> Iterator[ModelServer]:
             local.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             local.paths.append(self.path)
             local.keys.append(self.headers.get("authorization", ""))
-            turn = local.script.pop(0)
+            turn = script(local.bodies[-1]) if callable(script) else local.script.pop(0)
             try:
                 self._fail(turn) if isinstance(turn, Fault) else self._speak(turn)
             except (BrokenPipeError, ConnectionResetError):
@@ -135,7 +135,7 @@ def speaking(script: Sequence[Says | Fault]) -> Iterator[ModelServer]:
             """Say nothing."""
 
     with listening(Handler) as address:
-        local = ModelServer(f"{address}/v1", list(script))
+        local = ModelServer(f"{address}/v1", [] if callable(script) else list(script))
         yield local
 
 

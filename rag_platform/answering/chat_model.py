@@ -1,6 +1,7 @@
 """Any language model of LiteLLM, as a generator and in conversations: what is read leaves from here.
 
-Who asks and who measures do it through this one. What is asked stands in ``prompts`` and ``tools``; who is asked in ``providers``.
+Questions and sweeps are answered through this one. What is asked stands in ``prompts`` and ``tools``; who
+is asked in ``providers``.
 """
 
 from __future__ import annotations

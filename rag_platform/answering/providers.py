@@ -81,7 +81,8 @@ PROVIDERS: dict[str, Provider] = {
     "openrouter": _compatible("https://openrouter.ai/api/v1", "openai/gpt-4o"),
 }
 """``hf`` is a server on this machine or network that serves a model of the hub; ``hf_cloud`` the hub's own;
-``local`` a GGUF file. The last six are reached as any other OpenAI-compatible one; addresses and models are those they document."""
+``local`` a GGUF file. The last six are reached as any other OpenAI-compatible one; addresses and models are
+those they document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class Connection:
 
     @property
     def address(self) -> str:
-        """Host and path, without what may stand before the host, for recipes and messages; a file by itself."""
+        """Host and path for recipes and messages, nothing before the host; of a file what tells it."""
         return self.engine.recipe if self.engine else host_and_path(self.base_url) or "own address"
 
     def to(self, model: str) -> Connection:
@@ -159,8 +160,8 @@ def connect(
 ) -> Connection:
     """Return the connection to a provider.
 
-    The generic address goes before the provider's, but for a file. The generic key goes there, and to a provider without a
-    key of its own; the provider's own key goes to its own address alone.
+    The generic address goes before the provider's, but for a file. The generic key goes there, and to a
+    provider without a key of its own; the provider's own key goes to its own address alone.
 
     Args:
         provider: A name in ``PROVIDERS``.

@@ -322,18 +322,16 @@ def behind_api(remote: str, *, query: str | None = None, passage: str | None = N
     if known is None:
         dim, limit = _HOSTED.get(model, (0, _UNKNOWN_LIMIT))
         known = EncoderSpec(remote, "endpoint", 0, dim, limit, languages=(), licence="hosted")
-    sides = {"query": (query, known.query), "passage": (passage, known.passage)}
+    sides = ((query, known.query), (passage, known.passage))
     if remote.startswith("openai/") and any(
-        given is None and own.name and not own.text for given, own in sides.values()
+        given is None and own.name and not own.text for given, own in sides
     ):
         raise CallerError(
             f"the prompts of {known.name} come with its weights, so no server can be sent them: run it by"
             " sentence-transformers, or through its provider (litellm/PROVIDER/MODEL)"
         )
-    prompts = {
-        side: PromptSpec(own.text if given is None else given) for side, (given, own) in sides.items()
-    }
-    return replace(known, name=remote, engine="endpoint", revision=None, **prompts)
+    asked, read = (PromptSpec(own.text if given is None else given) for given, own in sides)
+    return replace(known, name=remote, engine="endpoint", query=asked, passage=read, revision=None)
 
 
 def sized(spec: EncoderSpec, dim: int) -> int:

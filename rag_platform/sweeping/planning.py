@@ -35,7 +35,7 @@ _CHUNKS_A_PAGE = 2
 _CHARACTERS_A_CHUNK = 900
 _TOKENS_READ, _TOKENS_WRITTEN = 3_000, 400
 """Of a call, for its price: a prompt with five passages of Devanagari, and a reply with its reasons."""
-_FREE = ("ollama", "hosted_vllm/")
+_FREE = ("ollama", "hosted_vllm/", "local/")
 """Models on one's own machines, as LiteLLM names them."""
 _A_CONTEXT = "Contextual Relevancy"
 """Asked once a context."""

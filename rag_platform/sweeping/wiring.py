@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from rag_platform import __version__
-from rag_platform.answering.generator import load_generator
+from rag_platform.answering.providers import PROVIDERS, Connection, repaired
 from rag_platform.chunking.chunkers import chunk_recipe
 from rag_platform.errors import InvalidDataset, InvalidSetting, UnknownName
 from rag_platform.evaluation.answering import Answering, Budget
@@ -24,6 +24,7 @@ from rag_platform.evaluation.sweep import Sweep, sweep_measures
 from rag_platform.evaluation.variants import BASELINE_MARK, Changes, applied, read_context, searched
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.protocols import Generator
+from rag_platform.remote import load_litellm
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import Searcher
 from rag_platform.settings import Settings
@@ -46,6 +47,8 @@ _AT_SEARCH = ("top_k_retrieval", "top_k_rerank", "dense_weight", "sparse_weight"
 _READ = ("ocr", "tesseract_languages", "kinds")
 _ENCODED = ("calibration", "embedding_dim", "backend")
 _MADE = (*_READ, "chunker", "chunk_size", "overlap_ratio", *_ENCODED)
+_SPELT = {"hosted_vllm": "vllm", "ollama_chat": "ollama"}
+"""Providers that LiteLLM names otherwise."""
 _Place = tuple[Corpus, Searcher, System, Callable[[str], None]]
 """What is searched, what searches it, where its models come from, what publishes it."""
 
@@ -101,7 +104,7 @@ class Bench:
         """
         request, settings = self.request, self.system.settings
         return Answering(
-            load_sweep_generator(settings, request.generator),
+            load_sweep_generator(self.system, request.generator),
             Budget(request.budget, request.max_calls),
             load_sweep_judge(self.system),
             request.metrics,
@@ -242,22 +245,32 @@ def check_request(bench: Bench) -> None:
     _ = bench.answering
 
 
-def load_sweep_generator(settings: Settings, name: str) -> Generator | None:
-    """Return what answers, with its provider's key and address; at temperature 0, so that it repeats itself.
+def load_sweep_generator(system: System, name: str) -> Generator | None:
+    """Return what answers, None for ``none``; a model at temperature 0, so that it repeats itself.
+
+    Args:
+        system: Whose keys and addresses are used.
+        name: ``extractive``, ``none``, ``prompt``, a profile, a provider of ``PROVIDERS``, with or without
+            ``/MODEL``, or ``PROVIDER/MODEL`` as LiteLLM names any other, at ``LLM_BASE_URL``.
 
     Raises:
-        RagError: There is no such generator, or it is not installed.
+        RagError: There is no such generator, or it is not installed or configured wholly.
     """
-    keys = {
-        "openai": (settings.openai_api_key, settings.openai_base_url),
-        "anthropic": (settings.anthropic_api_key, ""),
-        "gemini": (settings.google_api_key, ""),
-        "ollama": ("", settings.ollama_base_url),
-        "hosted_vllm": ("", settings.vllm_base_url),
-        "huggingface": (settings.hf_token, ""),
-    }
-    key, url = keys.get(name.partition("/")[0], ("", ""))
-    return load_generator(name, api_key=key or settings.llm_api_key, base_url=url or settings.llm_base_url)
+    if name == "none":
+        return None
+    if name in ("extractive", "prompt"):
+        return system.generator(name)
+    load_litellm()  # a sweep that cannot answer does not begin
+    provider, _, model = name.partition("/")
+    provider = _SPELT.get(provider, provider)
+    if provider in PROVIDERS or provider in system.profiles.chat:
+        return system.chat_model(provider, model, temperature=0.0)
+    if not model:
+        names = ("extractive", "none", "prompt", *system.profiles.chat, *PROVIDERS)
+        raise UnknownName("generator (or PROVIDER/MODEL)", name, names)
+    settings = system.settings
+    base_url = repaired(settings.llm_base_url)
+    return system.chat(Connection(provider, model, base_url, settings.llm_api_key), temperature=0.0)
 
 
 def load_sweep_judge(system: System) -> Judge | None:

@@ -31,7 +31,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_profiles_become_connections(tmp_path: Path) -> None:
-    found = read_profiles(written(tmp_path, WRITTEN), {"GROQ_API_KEY": "secret"})
+    found = read_profiles(written(tmp_path, WRITTEN), {"GROQ_API_KEY": "secret"}).chat
     fast, here = found["fast"].connection, found["here"].connection
     assert (fast.model, fast.key, found["fast"].temperature) == ("llama-3.3-70b-versatile", "secret", 0.0)
     assert (here.model, here.base_url, found["here"].temperature) == (

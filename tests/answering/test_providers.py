@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,18 @@ from model_server import BROKEN, BUSY, Fault, Says, replaying, speaking
 
 from rag_platform.answering.chat import Chat, Said
 from rag_platform.answering.chat_model import ChatModel
+from rag_platform.answering.prompts import alone_messages, messages
 from rag_platform.answering.providers import PROVIDERS, Access, Connection, connect, repaired
 from rag_platform.errors import (
     CallerError,
     EmptyAnswer,
     FilteredAnswer,
     InvalidSetting,
+    PromptTooLong,
     UnknownName,
     UpstreamError,
 )
+from rag_platform.protocols import KnowsAlone
 from rag_platform.settings import Settings
 from rag_platform.system import System
 from rag_platform.types import Passage
@@ -63,6 +67,36 @@ def test_it_is_a_generator() -> None:
         assert chat.answer("राजधानी कहाँ छ?", [TAX]).refused
         assert chat.answer("राजधानी कहाँ छ?", []).refused
     assert len(server.bodies) == 2
+
+
+def test_it_is_asked_with_numbered_passages_or_for_what_it_knows_itself() -> None:
+    with speaking([Says(("मङ्सिर २० गते [1] [7]।",)), Says(("मङ्सिरमा।",))]) as server:
+        chat = model(server.url)
+        assert chat.answer("कर कहिले तिर्ने?", [TAX]).citations == (1,)
+        assert isinstance(chat, KnowsAlone)
+        alone = chat.answer_alone("कर कहिले तिर्ने?")
+    assert server.messages(0) == messages("कर कहिले तिर्ने?", [TAX])
+    assert server.messages(0)[1]["content"].startswith("स्रोत:\n\n[1] कर, सूचना [२०८२].pdf, 3\nसम्पत्ति कर")
+    assert server.messages(1) == alone_messages("कर कहिले तिर्ने?")
+    assert (alone.text, alone.citations, alone.usage.tokens) == ("मङ्सिरमा।", (), 110)
+
+
+def test_what_a_call_costs_is_counted_where_the_price_is_known() -> None:
+    prices = {"gpt-4o-mini": 100 * 0.15e-6 + 10 * 0.6e-6, "office": 0.0}
+    with speaking([Says(("ठीक छ।",))] * 2) as server:
+        for name, price in prices.items():
+            chat = ChatModel(Connection("openai", name, server.url, KEY))
+            assert say(chat)[1].usage.cost == pytest.approx(price)
+
+
+def test_a_prompt_that_is_too_long_has_a_type_of_its_own() -> None:
+    told = "request (24030 tokens) exceeds the available context size (2048 tokens), try increasing it"
+    raw = json.dumps({"error": {"code": 400, "message": told, "type": "exceed_context_size_error"}})
+    with speaking([Fault(400, raw=raw.encode())]) as server:
+        with pytest.raises(PromptTooLong, match="fewer passages") as error:
+            model(server.url).answer("कर कहिले तिर्ने?", [TAX])
+        assert len(server.bodies) == 1
+    assert (error.value.status, error.value.code, error.value.retryable) == (400, "prompt_too_long", False)
 
 
 def test_ollama_speaks_its_own_way() -> None:
@@ -125,14 +159,15 @@ def test_one_that_stays_busy_fails_by_type(status: int) -> None:
     assert error.value.__cause__ is None
 
 
-def test_a_refused_key_is_not_asked_again_and_not_shown() -> None:
+def test_a_refused_key_is_not_asked_again_and_not_shown(caplog: pytest.LogCaptureFixture) -> None:
     raw = f'{{"error": {{"message": "wrong key {KEY}"}}}}'.encode()
     with (
+        caplog.at_level(logging.DEBUG),
         speaking([Fault(401, raw=raw)]) as server,
         pytest.raises(UpstreamError, match="check the key") as error,
     ):
         say(model(server.url))
-    assert KEY not in f"{error.value!r} {error.value}"
+    assert KEY not in f"{error.value!r} {error.value} {caplog.text}"
     assert len(server.bodies) == 1
 
 
@@ -272,7 +307,7 @@ def test_every_provider_can_be_reached_by_its_name(tmp_path: Path) -> None:
     system = System.from_settings(
         Settings.load(None, RAG_HOME=tmp_path, LLM_API_KEY=KEY, LLM_BASE_URL="http://127.0.0.1:9/v1")
     )
-    names = [system.chat_model(provider, "modell").name for provider in PROVIDERS]
+    names = [system.chat_model(provider, "modell").name for provider in PROVIDERS if provider != "local"]
     assert all(name.endswith("/modell") for name in names)
 
 

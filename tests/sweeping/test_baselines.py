@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_server import LocalServer, serving
+from model_server import ModelServer, Says, speaking
 from sweeping_set import TEXTS, write_set
 
 from rag_platform.answering.prompts import is_refusal, spoken
@@ -151,39 +151,28 @@ def test_a_long_context_ends_with_a_sentence_that_fits() -> None:
 
 
 @pytest.fixture
-def model() -> Iterator[LocalServer]:
+def model() -> Iterator[ModelServer]:
     pytest.importorskip("litellm", reason="litellm is not installed (extra remote)")
 
-    def reply(_: str, body: dict[str, Any]) -> dict[str, Any]:
-        question = body["messages"][1]["content"]
-        text = "मुगु जिल्लामा।" if question.startswith("रारा") else "मलाई यसको जवाफ थाहा छैन।"
-        message = {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 40, "completion_tokens": 8, "total_tokens": 48}
-        return {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "m",
-            "choices": [choice],
-            "usage": usage,
-        }
+    def reply(body: dict[str, Any]) -> Says:
+        knows = body["messages"][1]["content"].startswith("रारा")
+        return Says(("मुगु जिल्लामा।" if knows else "मलाई यसको जवाफ थाहा छैन।",))
 
-    with serving(reply) as local:
+    with speaking(reply) as local:
         yield local
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_model_answers_alone_from_what_it_knows(
-    model: LocalServer, make_system: MakeSystem, folder: Path
+    model: ModelServer, make_system: MakeSystem, folder: Path
 ) -> None:
-    system = make_system(OPENAI_BASE_URL=f"{model.url}/v1", OPENAI_API_KEY="k")
+    system = make_system(OPENAI_BASE_URL=model.url, OPENAI_API_KEY="k")
     request = SweepRequest(
         str(folder), generator="openai/office", variants={"alone": {"context": "none"}}, baseline=False
     )
     run = swept(system, request)
-    asked = [body["messages"] for _, body, _ in model.requests]
+    asked = [body["messages"] for body in model.bodies]
     assert len(asked) == 4
     for system_message, user in asked:
         assert "[1]" not in json.dumps([system_message, user])
@@ -197,7 +186,7 @@ def test_a_model_answers_alone_from_what_it_knows(
     }  # fmt: skip
     assert is_refusal(answers.loc["ताल-२", "answer"])
     swept(system, request)
-    assert len(model.requests) == 4, "a kept answer is not asked for again"
+    assert len(model.bodies) == 4, "a kept answer is not asked for again"
 
 
 class Teller:
