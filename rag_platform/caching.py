@@ -75,6 +75,11 @@ class Cache(Generic[K, V]):
         assert own is not None
         return self._made(key, make, own)
 
+    def __contains__(self, key: K) -> bool:
+        """Say whether a key is kept now."""
+        with self._lock:
+            return key in self._kept
+
     @property
     def counts(self) -> Counts:
         """What it did so far, and what it holds."""

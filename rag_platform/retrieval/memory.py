@@ -6,7 +6,7 @@ what is not asked for any more goes as what is gets in.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -57,11 +57,24 @@ class SearchMemory:
             raw = self.vector(encoder.inner, disk, text)
             centred: FloatArray = encoder.calibration.centred(raw[None], [text], "query")[0]
             return centred
+        return self.vectors.get(self.key(encoder, text), lambda: self.fresh(encoder, disk, [text])[0])
+
+    def key(self, encoder: Encoder, text: str) -> Asked:
+        """Return under what the vector of a question is kept; of an encoder without its calibration."""
+        return (encoder.name, encoder.recipe, encoder.prompted(text, "query"))
+
+    def fresh(self, encoder: Encoder, disk: EmbeddingCache | None, texts: Sequence[str]) -> list[FloatArray]:
+        """Return vectors of questions that are not in memory, encoded together.
+
+        Raises:
+            CallerError: A question is blank, or too long for the model.
+        """
         if not self.vectors.most:
-            own: FloatArray = embed_texts(encoder, disk, [text], "query").vectors[0]
-            return own
-        key = (encoder.name, encoder.recipe, encoder.prompted(text, "query"))
-        return self.vectors.get(key, lambda: _shared(encoder, disk, text))
+            return list(embed_texts(encoder, disk, texts, "query").vectors)
+        known = disk.get_many(encoder, texts, "query") if disk else {}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known |= dict(zip(new, embed_texts(encoder, None, new, "query").vectors, strict=True))
+        return [_frozen(known[text]) for text in texts]
 
 
 def options_key(options: SearchOptions) -> SearchOptions:
@@ -84,11 +97,10 @@ def reranker_key(reranker: Reranker | None) -> Hashable:
     return None if reranker is None else (reranker.name, reranker.recipe)
 
 
-def _shared(encoder: Encoder, disk: EmbeddingCache | None, text: str) -> FloatArray:
-    known = disk.get_many(encoder, [text], "query") if disk else {}
-    vector: FloatArray = np.array(known[text] if text in known else encoder.encode([text], "query")[0])
-    vector.setflags(write=False)
-    return vector
+def _frozen(vector: FloatArray) -> FloatArray:
+    own: FloatArray = np.array(vector)
+    own.setflags(write=False)
+    return own
 
 
 def _vector_bytes(key: Asked, vector: FloatArray) -> int:

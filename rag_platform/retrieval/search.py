@@ -29,9 +29,12 @@ from rag_platform.retrieval.select import Shown, select
 from rag_platform.types import Chunk, Condition, Fusion, Hit, Scored
 from rag_platform.watching import spent
 
-__all__ = ["SearchResult", "Searcher"]
+__all__ = ["Embed", "SearchResult", "Searcher"]
 
 _DEFAULTS = SearchOptions()
+
+Embed = Callable[[Encoder, str], FloatArray]
+"""Returns the vector of a question: ``(dim,)`` float32, L2-normalised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Searcher:
         collection: str | Sequence[str],
         model: str,
         options: SearchOptions = _DEFAULTS,
+        embed: Embed | None = None,
     ) -> SearchResult:
         """Return the best chunks.
 
@@ -91,6 +95,7 @@ class Searcher:
             collection: The named corpus, or several.
             model: The embedding model whose published generations are searched.
             options: How it is searched.
+            embed: Returns the vector of a question, instead of the memory's; for many questions at once.
 
         Raises:
             CallerError: The query is blank, or an option is out of range.
@@ -105,7 +110,7 @@ class Searcher:
         keys = [(name, model) for name in ([collection] if isinstance(collection, str) else collection)]
         if not keys:
             raise CallerError("no collection is named; name at least one")
-        run = self._run(question, options, keys)
+        run = self._run(question, options, keys, embed or self._embed)
         try:
             return self._remembered(query, run, self._latest(keys))
         except NotPublished:  # a server's generation, removed by the second publish since it was opened
@@ -132,7 +137,9 @@ class Searcher:
         spent("memory", took)
         return result.recalled(took)
 
-    def _run(self, question: Question, options: SearchOptions, keys: Sequence[tuple[str, str]]) -> _Run:
+    def _run(
+        self, question: Question, options: SearchOptions, keys: Sequence[tuple[str, str]], embed: Embed
+    ) -> _Run:
         """Load what the search needs, once all it reads is known to be there: loading may take long."""
         for key in keys:
             self._version(key)
@@ -142,7 +149,7 @@ class Searcher:
             if self._load_reranker is None:
                 raise UnknownName("reranker", options.reranker, ["none"])
             reranker = self._load_reranker(options.reranker)
-        return _Run(question, options, keys[0][1], encoder, self._embed, reranker)
+        return _Run(question, options, keys[0][1], encoder, embed, reranker)
 
     def _embed(self, encoder: Encoder, text: str) -> FloatArray:
         return self.memory.vector(encoder, self._cache, text)
@@ -158,6 +165,15 @@ class Searcher:
             NotPublished: Nothing is published at all.
         """
         return self._open((collection, model)).reader
+
+    def version(self, collection: str, model: str) -> str:
+        """Return what changes with every generation: of the one that a search after this finds, or an older.
+
+        Raises:
+            UnknownName: Nothing is published under this collection or model, but under others.
+            NotPublished: Nothing is published at all.
+        """
+        return self._open((collection, model)).version
 
     def _open(self, key: tuple[str, str]) -> _Opened:
         version, opened = self._version(key), self._opened.get(key)
@@ -223,7 +239,7 @@ class _Run:
     options: SearchOptions
     model: str
     encoder: Encoder | None
-    embed: Callable[[Encoder, str], FloatArray]
+    embed: Embed
     reranker: Reranker | None
     notes: tuple[str, ...] = ()
 
