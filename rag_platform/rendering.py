@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from rag_platform.errors import CallerError, RagError, UnknownName
 from rag_platform.parsing.marking import Box, Mark, boxes_of
@@ -26,7 +26,7 @@ from rag_platform.parsing.worker import Job
 from rag_platform.storage import RawStore, atomic, storage_errors
 from rag_platform.types import Document, Page, Span, fingerprint
 
-__all__ = ["MAX_WIDTH", "MIN_WIDTH", "PageBoxes", "PagePicture", "Renderer"]
+__all__ = ["MAX_WIDTH", "MIN_WIDTH", "PageBoxes", "PagePicture", "Place", "Renderer"]
 
 MIN_WIDTH, MAX_WIDTH = 64, 2_000
 RECIPE = "pages-1"
@@ -42,6 +42,7 @@ _CACHE_S = 24 * 3600.0
 _INK = (255, 214, 51)
 """Of the marker: what is printed stays black on it."""
 
+Place = Literal["here", "elsewhere", "unsure"]
 T = TypeVar("T")
 
 
@@ -60,15 +61,12 @@ class PageBoxes:
     """Where a span stands on a page.
 
     Attributes:
-        boxes: One a line, as shares of the page's width and height from its top left corner; empty where it
-            is not sure, or the span is on another page.
-        sure: The boxes are the span's.
-        reason: Why there are none.
+        place: ``unsure`` where its boxes might be those of another text.
+        boxes: One a line, in shares of the page's width and height from its top left corner; none elsewhere.
     """
 
-    boxes: tuple[Box, ...]
-    sure: bool
-    reason: str = ""
+    place: Place
+    boxes: tuple[Box, ...] = ()
 
 
 class Renderer:
@@ -137,11 +135,11 @@ class Renderer:
             min(span.end, on_page.end) - on_page.start,
         )
         if start >= end:
-            return PageBoxes((), False, "the passage is on another page")
+            return PageBoxes("elsewhere")
         found = boxes_of(self._marks(document, page), start, end)
         if found is None:
-            return PageBoxes((), False, "where the passage stands on the page is not sure")
-        return PageBoxes(tuple(_rounded(box) for box in found), True)
+            return PageBoxes("unsure")
+        return PageBoxes("here", tuple(_rounded(box) for box in found))
 
     def _marks(self, document: Document, page: Page) -> tuple[Mark, ...]:
         task = partial(place, page=page, pdf=document.format == "pdf")

@@ -1,0 +1,52 @@
+"""What browsers fetch beside the page: styles, scripts, fonts; read once, under one address.
+
+The address holds a hash of every file, so that browsers may keep them for good and never mix two versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["File", "address", "files", "version"]
+
+_FOLDER = Path(__file__).with_name("static")
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".woff2": "font/woff2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as it is sent."""
+
+    content: bytes
+    media_type: str
+
+
+@cache
+def files() -> Mapping[str, File]:
+    """Return every file by its name; there are no others."""
+    found = sorted(path for path in _FOLDER.iterdir() if path.suffix in _TYPES)
+    return {path.name: File(path.read_bytes(), _TYPES[path.suffix]) for path in found}
+
+
+@cache
+def version() -> str:
+    """Return what changes with any of the files."""
+    digest = hashlib.sha256()
+    for name, file in files().items():
+        digest.update(name.encode() + b"\0" + file.content)
+    return digest.hexdigest()[:16]
+
+
+def address(name: str) -> str:
+    """Return where a file is to be fetched."""
+    return f"/assets/{version()}/{name}"

@@ -1,0 +1,122 @@
+"""``/v1/documents/{id}/pages/{page}/image`` and ``.../boxes``: a page as people see it, a span marked on it.
+
+How it is drawn stands in ``rag_platform.rendering``; here a document is found, and threads are lent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+from uuid import UUID
+
+import anyio
+import anyio.to_thread
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from rag_platform import pipeline
+from rag_platform.parsing.page_pictures import pictured
+from rag_platform.rendering import MAX_WIDTH, MIN_WIDTH, Renderer
+from rag_platform.types import Document, Span
+from serving.guard import principal
+from serving.routes.common import Responses, errors, service_of
+from serving.schemas.rendering import BoxesAnswer
+
+__all__ = ["boxes", "image", "router"]
+
+_AT_ONCE = 8
+"""Threads that may wait for pages, beside those that search."""
+_NO_SPAN = "give both start and end, from a hit or a citation, with start before end"
+
+Position = Annotated[int | None, Query(ge=0, description="code point of the document, as of a hit")]
+Width = Annotated[int, Query(ge=MIN_WIDTH, le=MAX_WIDTH, description="pixels")]
+T = TypeVar("T")
+
+router = APIRouter(tags=["documents"])
+
+_WEBP: Responses = {
+    200: {
+        "content": {"image/webp": {"schema": {"type": "string", "format": "binary"}}},
+        "description": "The page",
+    },
+    304: {"description": "The caller has it already"},
+}
+
+
+@router.get(
+    "/v1/documents/{document_id}/pages/{page}/image",
+    response_class=Response,
+    responses={**_WEBP, **errors(400, 404, 503)},
+)
+async def image(
+    document_id: UUID,
+    page: int,
+    request: Request,
+    start: Position = None,
+    end: Position = None,
+    width: Width = 1_000,
+) -> Response:
+    """Return a page of a PDF or picture, with the passage from ``start`` to ``end`` marked.
+
+    Where the passage stands is not always sure; then nothing is marked, and ``X-Marked`` says ``false``.
+    """
+    span = _span(start, end)
+    renderer = _renderer(request)
+    document = await _document(request, document_id)
+    version = f'"{renderer.version(document, page, width, span)}"'
+    headers = {"ETag": version, "Cache-Control": "private, no-cache"}
+    if version in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    found = await _threaded(request, lambda: renderer.picture(document, page, width=width, span=span))
+    told = {**headers, "X-Marked": str(found.marked).lower(), "X-Content-Type-Options": "nosniff"}
+    return Response(found.content, media_type="image/webp", headers=told)
+
+
+@router.get("/v1/documents/{document_id}/pages/{page}/boxes", responses=errors(400, 404, 503))
+async def boxes(
+    document_id: UUID,
+    page: int,
+    request: Request,
+    start: Annotated[int, Query(ge=0)],
+    end: Annotated[int, Query(ge=1)],
+) -> BoxesAnswer:
+    """Say where on a page a passage stands; none rather than wrong ones."""
+    document = await _document(request, document_id)
+    renderer = _renderer(request)
+    found = await _threaded(request, lambda: renderer.boxes(document, page, Span(start, end)))
+    return BoxesAnswer.of(found, str(document_id), page, len(document.pages))
+
+
+def _span(start: int | None, end: int | None) -> Span | None:
+    if start is None and end is None:
+        return None
+    if start is None or end is None or start >= end:
+        raise HTTPException(400, _NO_SPAN)
+    return Span(start, end)
+
+
+async def _document(request: Request, document_id: UUID) -> Document:
+    """Return a document that the caller may read."""
+    service, caller = service_of(request), principal(request)
+
+    def read() -> Document:
+        entry = service.entry(str(document_id), caller)
+        pictured(entry.format, entry.source)
+        return pipeline.document(service.system, entry)
+
+    return await _threaded(request, read)
+
+
+def _renderer(request: Request) -> Renderer:
+    """Return the service's renderer, made at the first request for a page."""
+    state = request.app.state
+    if not hasattr(state, "renderer"):
+        system = service_of(request).system
+        state.renderer = Renderer(system.raw, system.home / "page_pictures", system.parse_options)
+        state.rendering = anyio.CapacityLimiter(_AT_ONCE)
+    found: Renderer = state.renderer
+    return found
+
+
+async def _threaded(request: Request, work: Callable[[], T]) -> T:
+    _renderer(request)
+    return await anyio.to_thread.run_sync(work, limiter=request.app.state.rendering)
