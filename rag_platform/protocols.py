@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_platform.types import Answer, Chunk, Condition, Passage, Prompt, Scored, Span
+from rag_platform.types import AnalyzerOptions, Answer, Chunk, Condition, Passage, Prompt, Scored, Span
 
 __all__ = [
     "Chunker",
@@ -200,6 +200,11 @@ class Lexicon(Protocol):
     @property
     def n_chunks(self) -> int:
         """Return the number of chunks that are counted: all of the generation."""
+        ...
+
+    @property
+    def analyzer(self) -> AnalyzerOptions:
+        """Return how the generation's passages became terms; its questions become terms by the same."""
         ...
 
     def frequency(self, term: str) -> int:

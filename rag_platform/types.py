@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal, get_args
 from uuid import UUID, uuid5
@@ -18,6 +18,7 @@ __all__ = [
     "DEFAULT_COLLECTION",
     "DEFAULT_KINDS",
     "PAGE_BREAK",
+    "AnalyzerOptions",
     "Answer",
     "Around",
     "Chunk",
@@ -226,6 +227,28 @@ class Chunk:
     def indexed_text(self) -> str:
         """What search and embedding read: the text, below the header of its table."""
         return f"{self.header}\n{self.text}" if self.header else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzerOptions:
+    """Which parts of the analyzer are at work: the same for the passages and the questions of an index.
+
+    Attributes:
+        fold: The many spellings of one word are one key (joiners, nukta, digits, anusvara, case).
+        stem: Words lose their endings.
+        spelling: Letters that writers confuse are one (short and long vowels, sibilants).
+        pieces: The pieces of words are terms, too.
+    """
+
+    fold: bool = True
+    stem: bool = True
+    spelling: bool = True
+    pieces: bool = True
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The parts that are not at work."""
+        return tuple(one.name for one in fields(self) if not getattr(self, one.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ from rag_platform.index.shard import (
 )
 from rag_platform.protocols import Manifest, PointLoader
 from rag_platform.storage import atomic, storage_errors, write_json
+from rag_platform.text.analyze import ALL
+from rag_platform.types import AnalyzerOptions
 
 __all__ = ["EdgeIndex"]
 
@@ -69,10 +71,20 @@ class EdgeIndex:
         root: Usually ``RAG_HOME/collections``.
         hnsw_ef: Search width of the vector graph.
         lock_timeout_s: How long ``publish`` waits for another publisher before ``Busy``.
+        analyzer: How passages become terms, and their questions with them; something is left out only to
+            measure what it is worth.
     """
 
-    def __init__(self, root: Path, *, hnsw_ef: int = 256, lock_timeout_s: float = 5.0) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        hnsw_ef: int = 256,
+        lock_timeout_s: float = 5.0,
+        analyzer: AnalyzerOptions = ALL,
+    ) -> None:
         self.root, self._hnsw_ef, self._lock_timeout_s = root, hnsw_ef, lock_timeout_s
+        self._analyzer = analyzer
 
     def folder(self, collection: str, model: str) -> Path:
         """Return the folder of all generations of one (collection, model)."""
@@ -94,14 +106,14 @@ class EdgeIndex:
 
         That is before the first, and also when pointer or manifest is damaged, which the log tells.
         """
-        generation = _usable(self.folder(collection, model))
+        generation = self._usable(self.folder(collection, model))
         return generation.manifest if generation else None
 
     def published(self) -> list[Manifest]:
         """Return the current manifest of every published (collection, model), by name; no damaged one."""
         with storage_errors("read", self.root):
             folders = [pointer.parent for pointer in self.root.glob("*/*/CURRENT")]
-        found = [generation.manifest for generation in map(_usable, folders) if generation]
+        found = [generation.manifest for generation in map(self._usable, folders) if generation]
         return sorted(found, key=lambda manifest: (manifest.collection, manifest.model))
 
     def open(self, collection: str, model: str) -> ShardReader:
@@ -114,11 +126,10 @@ class EdgeIndex:
         for attempt in range(_OPEN_ATTEMPTS):
             before = self.version(collection, model)
             try:
-                generation = _published(self.folder(collection, model))
+                generation = self._published(self.folder(collection, model))
                 if generation is None:
                     break
-                manifest = generation.manifest
-                return ShardReader(Path(manifest.address), manifest, hnsw_ef=self._hnsw_ef)
+                return self._reader(generation.manifest)
             except StorageError:
                 # Replaced and removed between reading the pointer and opening the files: look again.
                 if attempt + 1 == _OPEN_ATTEMPTS or self.version(collection, model) == before:
@@ -141,7 +152,7 @@ class EdgeIndex:
         """Make the published generation hold exactly ``documents``; see ``protocols.Index.publish``."""
         folder = self.folder(collection, model)
         with self._writer(folder):
-            old = _last(folder)
+            old = self._last(folder)
             check_dim(old, dim, rebuild=rebuild)
             _sweep(folder, old.manifest.generation if old else None)  # what a killed publisher left
             base = None if rebuild or old is None or old.manifest.recipe != recipe else old
@@ -162,11 +173,33 @@ class EdgeIndex:
 
     def _is_intact(self, manifest: Manifest) -> bool:
         try:
-            ShardReader(Path(manifest.address), manifest, hnsw_ef=self._hnsw_ef)
+            self._reader(manifest)
         except StorageError as error:
             logger.warning("generation %s cannot be read, it is built anew: %s", manifest.address, error)
             return False
         return True
+
+    def _published(self, folder: Path) -> Generation | None:
+        return _published(folder, self._analyzer)
+
+    def _last(self, folder: Path) -> Generation | None:
+        """Return what is published, None also when it is damaged: the tables can make it all again."""
+        try:
+            return self._published(folder)
+        except StorageError as error:
+            logger.warning("building from nothing: %s", error)
+            return None
+
+    def _usable(self, folder: Path) -> Generation | None:
+        """Return what is published, None also when it is damaged; a disk that cannot be read is an error."""
+        try:
+            return self._published(folder)
+        except DamagedFile as error:
+            logger.warning("%s", error)
+            return None
+
+    def _reader(self, manifest: Manifest) -> ShardReader:
+        return ShardReader(Path(manifest.address), manifest, hnsw_ef=self._hnsw_ef, analyzer=self._analyzer)
 
     def _build(
         self, folder: Path, base: Generation | None, manifest: Manifest, load: PointLoader
@@ -176,9 +209,10 @@ class EdgeIndex:
         building = final.with_name(f"{final.name}.building")
         try:
             with storage_errors("build", building):
-                counts = _fill(building, base, manifest, load)
+                counts = _fill(building, base, manifest, load, self._analyzer)
                 manifest = dataclasses.replace(manifest, points=sum(counts.values()))
-                write_json(building / "manifest.json", Generation(manifest, counts).to_json())
+                generation = Generation(manifest, counts, self._analyzer)
+                write_json(building / "manifest.json", generation.to_json())
                 sync_tree(building)
                 building.rename(final)
                 sync_folder(final.parent)
@@ -191,14 +225,17 @@ class EdgeIndex:
         return manifest
 
 
-def _fill(building: Path, base: Generation | None, manifest: Manifest, load: PointLoader) -> dict[str, int]:
+def _fill(
+    building: Path, base: Generation | None, manifest: Manifest, load: PointLoader, analyzer: AnalyzerOptions
+) -> dict[str, int]:
     """Write and verify shard and lexicon of the next generation and return its points a document."""
     building.mkdir()
     changes = Changes.between(base, manifest.documents)
     copied = _copied(base, changes, building / "shard") if base else None
     if copied is None:
         changes = Changes.between(None, manifest.documents)
-        copied = ShardWriter.create(building / "shard", manifest.dim), StoredLexicon.of(Tally())
+        empty = StoredLexicon.of(Tally(analyzer=analyzer))
+        copied = ShardWriter.create(building / "shard", manifest.dim, analyzer), empty
     shard, lexicon = copied
     loaded: Counter[str] = Counter()
     try:
@@ -229,8 +266,8 @@ def _copied(base: Generation, changes: Changes, target: Path) -> tuple[ShardWrit
     require_space(target.parent, allocated_bytes(source) + SPARE_BYTES)
     copy_tree(source, target)
     try:
-        lexicon = StoredLexicon.open(lexicon_folder(source), base.manifest.points)
-        shard = ShardWriter.load(target)
+        lexicon = StoredLexicon.open(lexicon_folder(source), base.manifest.points, base.analyzer)
+        shard = ShardWriter.load(target, base.analyzer)
         shard.delete(changes.delete)
         verify(changes.kept, shard.counts(), str(source))
     except StorageError as error:
@@ -245,25 +282,7 @@ def _address(folder: Path, n: int) -> tuple[str, str]:
     return str(folder / "generations" / str(n) / "shard"), str(folder / "CURRENT")
 
 
-def _last(folder: Path) -> Generation | None:
-    """Return what is published, None also when its manifest is damaged: the tables can make it all again."""
-    try:
-        return _published(folder)
-    except StorageError as error:
-        logger.warning("building from nothing: %s", error)
-        return None
-
-
-def _usable(folder: Path) -> Generation | None:
-    """Return what is published, None also when it is damaged; a disk that cannot be read is an error."""
-    try:
-        return _published(folder)
-    except DamagedFile as error:
-        logger.warning("%s", error)
-        return None
-
-
-def _published(folder: Path) -> Generation | None:
+def _published(folder: Path, analyzer: AnalyzerOptions) -> Generation | None:
     """Return the generation that ``CURRENT`` names.
 
     Raises:
@@ -287,7 +306,7 @@ def _published(folder: Path) -> Generation | None:
         value = json.loads(content)
     except ValueError as error:
         raise DamagedFile(f"{path} is damaged ({error}); {_REMEDY}") from error
-    return Generation.from_json(value, address=address, alias=alias)
+    return Generation.from_json(value, address=address, alias=alias, analyzer=analyzer)
 
 
 def _text(pointer: Path) -> str:

@@ -29,8 +29,9 @@ from rag_platform.index.manifest import (
     verify,
 )
 from rag_platform.protocols import FloatArray, Manifest, PointLoader, StoredPoint
+from rag_platform.text.analyze import ALL
 from rag_platform.text.analyze import terms as terms_of
-from rag_platform.types import Chunk, Condition, Scored
+from rag_platform.types import AnalyzerOptions, Chunk, Condition, Scored
 
 __all__ = ["ExactIndex", "ExactReader"]
 
@@ -44,7 +45,8 @@ class ExactReader:
         self._ids = list(self._points)
         rows = [point.vector for point in self._points.values()]
         self._vectors = np.stack(rows) if rows else np.zeros((0, generation.manifest.dim), np.float32)
-        self._bm25 = _bm25([terms_of(point.chunk.indexed_text) for point in self._points.values()])
+        analyzer = generation.analyzer
+        self._bm25 = _bm25([terms_of(point.chunk.indexed_text, analyzer) for point in self._points.values()])
 
     @property
     def manifest(self) -> Manifest:
@@ -59,7 +61,8 @@ class ExactReader:
     @cached_property
     def lexicon(self) -> StoredLexicon:
         """What this generation knows of its words."""
-        return StoredLexicon.of(Tally(point.chunk for point in self._points.values()))
+        chunks = (point.chunk for point in self._points.values())
+        return StoredLexicon.of(Tally(chunks, self.generation.analyzer))
 
     def lexical(
         self, terms: Mapping[str, float], *, limit: int, where: Sequence[Condition] = ()
@@ -106,9 +109,14 @@ class ExactReader:
 
 
 class ExactIndex:
-    """Publishes and opens generations in the memory of this process."""
+    """Publishes and opens generations in the memory of this process.
 
-    def __init__(self) -> None:
+    Args:
+        analyzer: How passages become terms, and their questions with them.
+    """
+
+    def __init__(self, analyzer: AnalyzerOptions = ALL) -> None:
+        self._analyzer = analyzer
         self._current: dict[tuple[str, str], ExactReader] = {}
         self._versions: dict[tuple[str, str], str] = {}
         self._numbers = itertools.count()
@@ -168,7 +176,7 @@ class ExactIndex:
             manifest = Manifest(
                 collection, model, n, len(points), dim, recipe, dict(documents), f"{address}/{n}", address
             )
-            self._current[key] = ExactReader(Generation(manifest, counts), points)
+            self._current[key] = ExactReader(Generation(manifest, counts, self._analyzer), points)
             self._versions[key] = f"{n}:{next(self._numbers)}"
             return manifest
 

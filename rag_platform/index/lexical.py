@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from rag_platform.text import analyze
+from rag_platform.types import AnalyzerOptions
 
 __all__ = [
     "AVERAGE_LENGTH",
@@ -23,10 +24,12 @@ __all__ = [
     "RECIPE",
     "B",
     "TermWeights",
+    "average_length",
     "document_weights",
     "ideal",
     "inverse_document_frequency",
     "query_terms",
+    "recipe",
     "term_index",
     "weights_of",
 ]
@@ -39,7 +42,26 @@ pieces counted.
 
 A wrong constant only shifts how strongly length counts."""
 
+_AVERAGE_WORDS = 150.0
+
+
+def average_length(analyzer: AnalyzerOptions = analyze.ALL) -> float:
+    """Return the terms of a passage of usual length: its words, and their pieces where these are terms."""
+    return AVERAGE_LENGTH if analyzer.pieces else _AVERAGE_WORDS
+
+
 RECIPE = f"bm25/2 k1={K1} b={B} avg={AVERAGE_LENGTH} blake2b-32 | {analyze.RECIPE}"
+
+
+def recipe(analyzer: AnalyzerOptions = analyze.ALL) -> str:
+    """Return what decides the weights of an index with this analyzer.
+
+    >>> recipe() == RECIPE, recipe(AnalyzerOptions(pieces=False)).removeprefix(RECIPE)
+    (True, ' without pieces avg=150.0')
+    """
+    if not analyzer.left_out:
+        return RECIPE
+    return f"{RECIPE} without {','.join(analyzer.left_out)} avg={average_length(analyzer)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +72,21 @@ class TermWeights:
     values: list[float]
 
 
-def document_weights(text: str) -> TermWeights:
+def document_weights(text: str, analyzer: AnalyzerOptions = analyze.ALL) -> TermWeights:
     """Return the BM25 term weights of a chunk, without the inverse document frequency.
 
-    ``tf / (tf + K1 * (1 - B + B * length / AVERAGE_LENGTH))``: Lucene's form, which leaves out the constant
+    ``tf / (tf + K1 * (1 - B + B * length / average_length))``: Lucene's form, which leaves out the constant
     factor ``K1 + 1``; between 0 and 1, empty for a text without terms.
     Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009.
     """
-    counts = _counts(analyze.terms(text))
-    damping = K1 * (1 - B + B * counts.total() / AVERAGE_LENGTH)
+    counts = _counts(analyze.terms(text, analyzer))
+    damping = K1 * (1 - B + B * counts.total() / average_length(analyzer))
     return _sorted({index: tf / (tf + damping) for index, tf in counts.items()})
 
 
-def query_terms(text: str) -> dict[str, float]:
+def query_terms(text: str, analyzer: AnalyzerOptions = analyze.ALL) -> dict[str, float]:
     """Return how much each term of a query counts."""
-    return analyze.weighted_terms(text)
+    return analyze.weighted_terms(text, analyzer)
 
 
 def weights_of(terms: Mapping[str, float]) -> TermWeights:

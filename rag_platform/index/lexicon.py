@@ -31,7 +31,8 @@ from rag_platform.index.files import sync_folder, sync_tree
 from rag_platform.index.lexical import TermWeights, document_weights, term_index
 from rag_platform.storage import storage_errors
 from rag_platform.text import romanize
-from rag_platform.types import Chunk
+from rag_platform.text.analyze import ALL
+from rag_platform.types import AnalyzerOptions, Chunk
 
 __all__ = ["RECIPE", "StoredLexicon", "Tally", "following"]
 
@@ -47,10 +48,10 @@ _N_CHUNKS = b"n_chunks"
 
 
 class Tally:
-    """Counts of some chunks: how many hold each term and each word."""
+    """Counts of some chunks: how many hold each term of an analyzer, and each word."""
 
-    def __init__(self, chunks: Iterable[Chunk] = ()) -> None:
-        self.n_chunks = 0
+    def __init__(self, chunks: Iterable[Chunk] = (), analyzer: AnalyzerOptions = ALL) -> None:
+        self.n_chunks, self.analyzer = 0, analyzer
         self.terms: Counter[int] = Counter()
         self.words: Counter[str] = Counter()
         for chunk in chunks:
@@ -59,7 +60,7 @@ class Tally:
     def add(self, chunk: Chunk, weights: TermWeights | None = None) -> None:
         """Count a chunk; its weights where they are at hand save finding its terms again."""
         self.n_chunks += 1
-        self.terms.update((weights or document_weights(chunk.indexed_text)).indices)
+        self.terms.update((weights or document_weights(chunk.indexed_text, self.analyzer)).indices)
         forms = romanize.vocabulary_forms(chunk.indexed_text)
         self.words.update(form for form in forms if romanize.word_keys(form))  # ॐ sounds like nothing typed
 
@@ -72,25 +73,33 @@ def following(
         return before.changed(added=added, removed=removed)
     except DamagedFile as error:
         logger.warning("all chunks are read to count their words: %s", error)
-        return StoredLexicon.of(Tally(chunks()))
+        return StoredLexicon.of(Tally(chunks(), before.analyzer))
 
 
 class StoredLexicon:
     """Terms and words of one generation; immutable and safe to share between threads."""
 
-    def __init__(self, n_chunks: int, terms: pa.Table, words: pa.Table) -> None:
-        self.n_chunks, self._terms, self._words = n_chunks, terms, words
+    def __init__(
+        self, n_chunks: int, terms: pa.Table, words: pa.Table, analyzer: AnalyzerOptions = ALL
+    ) -> None:
+        self.n_chunks, self._terms, self._words, self.analyzer = n_chunks, terms, words, analyzer
         self._indices, self._frequencies = _column(terms, "index"), _column(terms, "chunks")
         self._keys = _column(words, "key")
 
     @classmethod
     def of(cls, tally: Tally) -> Self:
         """Return the lexicon of exactly these chunks."""
-        return cls(0, _TERMS.empty_table(), _WORDS.empty_table()).changed(added=tally, removed=Tally())
+        empty = cls(0, _TERMS.empty_table(), _WORDS.empty_table(), tally.analyzer)
+        return empty.changed(added=tally, removed=Tally())
 
     @classmethod
-    def open(cls, folder: Path, n_chunks: int) -> Self:
+    def open(cls, folder: Path, n_chunks: int, analyzer: AnalyzerOptions = ALL) -> Self:
         """Map the files of a generation; they stay readable when the folder is removed.
+
+        Args:
+            folder: Of the files.
+            n_chunks: Of the generation.
+            analyzer: That its terms are of.
 
         Raises:
             DamagedFile: They are missing, damaged, or those of another number of chunks.
@@ -100,7 +109,7 @@ class StoredLexicon:
         for name, table in (("terms.arrow", terms), ("words.arrow", words)):
             if (counted := int(table.schema.metadata[_N_CHUNKS])) != n_chunks:
                 raise DamagedFile(f"{folder / name} counts {counted} chunks instead of {n_chunks}; {_REMEDY}")
-        return cls(n_chunks, terms, words)
+        return cls(n_chunks, terms, words, analyzer)
 
     def save(self, folder: Path) -> None:
         """Write the files into a folder that nobody reads yet; the caller makes them durable."""
@@ -150,7 +159,7 @@ class StoredLexicon:
         n_chunks = self.n_chunks + added.n_chunks - removed.n_chunks
         terms = _merged(self._terms, "index", _difference(added.terms, removed.terms), _term_rows)
         words = _merged(self._words, "word", _difference(added.words, removed.words), _word_rows)
-        return type(self)(n_chunks, terms, words)
+        return type(self)(n_chunks, terms, words, self.analyzer)
 
 
 def _files() -> tuple[tuple[str, pa.Schema], ...]:

@@ -17,7 +17,8 @@ from rag_platform.errors import DamagedFile, DimensionMismatch, StorageError
 from rag_platform.index import lexical, lexicon
 from rag_platform.index.filters import TAGS, tags
 from rag_platform.protocols import Manifest, PointBatch, PointLoader
-from rag_platform.types import Chunk, fingerprint
+from rag_platform.text.analyze import ALL
+from rag_platform.types import AnalyzerOptions, Chunk, fingerprint
 
 __all__ = [
     "BATCH_POINTS",
@@ -45,16 +46,16 @@ _LAYOUT = "points/7"
 _CHUNK_FIELDS = tuple(field.name for field in fields(Chunk))
 
 
-def own_recipe() -> str:
+def own_recipe(analyzer: AnalyzerOptions = ALL) -> str:
     """Return what the index itself adds to a caller's recipe: analyzer, weights, lexicon, points."""
-    return fingerprint(lexical.RECIPE, lexicon.RECIPE, _LAYOUT)
+    return fingerprint(lexical.recipe(analyzer), lexicon.RECIPE, _LAYOUT)
 
 
-def seen_recipe(stored: Mapping[str, Any]) -> str:
+def seen_recipe(stored: Mapping[str, Any], analyzer: AnalyzerOptions = ALL) -> str:
     """Return the publisher's recipe of a stored generation, or, made by another index, one nobody has."""
     recipe: str = stored.get("recipe", "")
     own = stored.get("index_recipe", "")
-    return recipe if own == own_recipe() else fingerprint(recipe, own)
+    return recipe if own == own_recipe(analyzer) else fingerprint(recipe, own)
 
 
 def slug(name: str) -> str:
@@ -103,19 +104,23 @@ def chunk_from(stored: Mapping[str, Any]) -> Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A manifest with what only the publisher needs: the number of points of each document."""
+    """A manifest with what only the publisher needs: the points of each document, and the analyzer."""
 
     manifest: Manifest
     counts: Mapping[str, int]
+    analyzer: AnalyzerOptions = ALL
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON value; address and alias are left out, they follow from where it stands."""
-        value = asdict(self.manifest) | {"counts": dict(self.counts), "index_recipe": own_recipe()}
+        own = own_recipe(self.analyzer)
+        value = asdict(self.manifest) | {"counts": dict(self.counts), "index_recipe": own}
         return {name: value[name] for name in value if name not in {"address", "alias"}}
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any], *, address: str, alias: str) -> Self:
-        """Return the generation that ``to_json`` wrote.
+    def from_json(
+        cls, value: Mapping[str, Any], *, address: str, alias: str, analyzer: AnalyzerOptions = ALL
+    ) -> Self:
+        """Return the generation that ``to_json`` wrote, as an index with this analyzer sees it.
 
         Its recipe is the publisher's, so that publishers compare their own; one that was made with another
         analyzer or layout than this program's gets a recipe that no publisher has.
@@ -130,8 +135,8 @@ class Generation:
                 f"the manifest of {address} lacks {missing}; publish again (rag ingest --force)"
             )
         named = {name: value[name] for name in names}
-        named["recipe"] = seen_recipe(value)
-        return cls(Manifest(**named, address=address, alias=alias), value["counts"])
+        named["recipe"] = seen_recipe(value, analyzer)
+        return cls(Manifest(**named, address=address, alias=alias), value["counts"], analyzer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from rag_platform.index.filters import KEYWORDS, MOST_NUMBERS, engine_filter, nu
 from rag_platform.index.lexicon import StoredLexicon, Tally
 from rag_platform.index.manifest import DENSE, LEXICAL, check_vector, chunk_from, payload
 from rag_platform.protocols import FloatArray, Manifest, PointBatch, StoredPoint
-from rag_platform.types import Chunk, Condition, Scored
+from rag_platform.text.analyze import ALL
+from rag_platform.types import AnalyzerOptions, Chunk, Condition, Scored
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard, Filter, QueryRequest, Record
@@ -72,14 +73,14 @@ def _config(dim: int) -> EdgeConfig:
 class ShardWriter:
     """The one writer of a shard folder that nobody reads yet."""
 
-    def __init__(self, folder: Path, shard: EdgeShard) -> None:
-        self.folder, self._shard = folder, shard
-        self.added, self.removed = Tally(), Tally()
+    def __init__(self, folder: Path, shard: EdgeShard, analyzer: AnalyzerOptions) -> None:
+        self.folder, self._shard, self._analyzer = folder, shard, analyzer
+        self.added, self.removed = Tally(analyzer=analyzer), Tally(analyzer=analyzer)
         self._indexed: set[str] = set()
 
     @classmethod
-    def create(cls, folder: Path, dim: int) -> Self:
-        """Make an empty shard for vectors of size ``dim``."""
+    def create(cls, folder: Path, dim: int, analyzer: AnalyzerOptions = ALL) -> Self:
+        """Make an empty shard for vectors of size ``dim`` and the terms of an analyzer."""
         import qdrant_edge as engine
 
         folder.mkdir(parents=True)
@@ -90,13 +91,13 @@ class ShardWriter:
             mapped = engine.KeywordIndexParams(memory=engine.Memory.Cached)
             for name in KEYWORDS:
                 shard.update(engine.UpdateOperation.create_field_index(name, mapped))
-        return cls(folder, shard)
+        return cls(folder, shard, analyzer)
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Open a copied shard for changes."""
+    def load(cls, folder: Path, analyzer: AnalyzerOptions = ALL) -> Self:
+        """Open a copied shard, made by the same analyzer, for changes."""
         require_space(folder, SPARE_BYTES)
-        return cls(folder, _load(folder))
+        return cls(folder, _load(folder), analyzer)
 
     def delete(self, document_ids: Sequence[str]) -> None:
         """Remove every point of these documents."""
@@ -119,7 +120,7 @@ class ShardWriter:
 
         points, n_bytes = [], batch.vectors.nbytes
         for chunk, vector in zip(batch.chunks, batch.vectors, strict=True):
-            weights = lexical.document_weights(chunk.indexed_text)
+            weights = lexical.document_weights(chunk.indexed_text, self._analyzer)
             self.added.add(chunk, weights)
             n_bytes += 2_000 + len(chunk.text.encode()) + 8 * len(weights.indices)
             sparse = engine.SparseVector(weights.indices, weights.values)
@@ -166,7 +167,9 @@ class ShardReader:
     It is never closed while in use: dropping the last reference releases it.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, *, hnsw_ef: int) -> None:
+    def __init__(
+        self, folder: Path, manifest: Manifest, *, hnsw_ef: int, analyzer: AnalyzerOptions = ALL
+    ) -> None:
         self._folder, self._manifest, self._hnsw_ef = folder, manifest, hnsw_ef
         self._shard = _load(folder)
         # The engine opens what is left of a damaged folder without a word.
@@ -175,7 +178,7 @@ class ShardReader:
                 f"{folder} holds {n} points, its manifest says {manifest.points};"
                 " rag ingest --force PATH builds the collection anew"
             )
-        self._lexicon = StoredLexicon.open(lexicon_folder(folder), manifest.points)
+        self._lexicon = StoredLexicon.open(lexicon_folder(folder), manifest.points, analyzer)
 
     @property
     def manifest(self) -> Manifest:

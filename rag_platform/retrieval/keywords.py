@@ -34,7 +34,7 @@ def keywords(text: str, lexicon: Lexicon, n: int) -> tuple[str, ...]:
     shown: dict[str, str] = {}
     for word in _WORD.findall(unicodedata.normalize("NFC", text)):
         bare = bare_forms(word)[-1]
-        for term in analyze(bare)[:1]:
+        for term in analyze(bare, lexicon.analyzer)[:1]:
             counts[term] += 1
             shown[term] = min(shown.get(term, bare), bare, key=lambda form: (len(form), form))
     frequencies = {term: lexicon.frequency(term) for term in counts}

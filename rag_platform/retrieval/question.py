@@ -81,7 +81,8 @@ class Question:
         def idf(term: str) -> float:
             return inverse_document_frequency(lexicon.n_chunks, frequency(term))
 
-        read = reading(self.text, lexicon) if self.is_romanized else None
-        terms = query_terms(self.text) if read is None else read.terms
+        analyzer = lexicon.analyzer
+        read = reading(self.text, lexicon, analyzer) if self.is_romanized else None
+        terms = query_terms(self.text, analyzer) if read is None else read.terms
         best = ideal(terms, idf) if read is None else read.ideal(idf)
         return Meaning(terms, best, read, {term: frequency(term) for term in terms})

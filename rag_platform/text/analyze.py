@@ -1,7 +1,8 @@
 """Lexical terms of a text: the same function for passages and for questions.
 
 Fold (``search_key``), cut into words, stem, fold what writers confuse; and the pieces of words, which meet
-where stems do not: in compounds, misprints, languages without a stemmer. Statistics and index are not here.
+where stems do not: in compounds, misprints, languages without a stemmer. Each of the four can be left out, to
+measure what it is worth: the index carries these options to its questions. Statistics and index are not here.
 """
 
 from __future__ import annotations
@@ -15,10 +16,23 @@ from functools import cache, lru_cache
 import regex
 import Stemmer
 
-from rag_platform.text.normalize import search_key
+from rag_platform.text.normalize import search_key, stored_text
 from rag_platform.text.scripts import SCRIPTS, Script
+from rag_platform.types import AnalyzerOptions
 
-__all__ = ["PIECE_LENGTH", "PIECE_WEIGHT", "RECIPE", "analyze", "bare_forms", "terms", "weighted_terms"]
+__all__ = [
+    "ALL",
+    "PIECE_LENGTH",
+    "PIECE_WEIGHT",
+    "RECIPE",
+    "analyze",
+    "bare_forms",
+    "terms",
+    "weighted_terms",
+]
+
+ALL = AnalyzerOptions()
+"""Every part of the analyzer: how all is indexed and searched outside ablations."""
 
 PIECE_LENGTH = 4
 """Characters of a piece; a shorter word is its own piece."""
@@ -34,10 +48,11 @@ RECIPE = (
 """Version of everything that decides the terms; part of the recipe of every lexical index."""
 
 # Not \w, which excludes vowel signs and halant. Numbers and Latin words end where letters of a case ending
-# begin (२०८१को, GDPको, 5Gको). Thousands are grouped in the Indian or the Western way.
+# begin (२०८१को, GDPको, 5Gको). Thousands are grouped in the Indian or the Western way. Joiners are met only in
+# text that is not folded, where they are part of a word.
 _TERM = regex.compile(
     r"(?P<grouped>(?<![\p{L}\p{N}])\d{1,3}(?:,\d{2,3})*,\d{3}(?![\p{Latin}\p{N}]|,\d))"
-    r"|[\p{Latin}\p{Nd}]+(?=[\p{L}&&\p{Devanagari}])|[\p{L}\p{M}\p{N}]+",
+    r"|[\p{Latin}\p{Nd}]+(?=[\p{L}&&\p{Devanagari}])|[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}\u200c\u200d]*",
     regex.V1,
 )
 _TWO_LETTERS = regex.compile(r"\p{L}.*\p{L}")
@@ -45,7 +60,7 @@ _LATIN_END, _BLOCK = 0x250, 0x80
 _local = threading.local()
 
 
-def analyze(text: str) -> list[str]:
+def analyze(text: str, options: AnalyzerOptions = ALL) -> list[str]:
     """Return the words of a text as terms, in order, repetitions included.
 
     Devanagari words lose their postpositions and Nepali endings, Latin words their English ones; digits are
@@ -54,25 +69,27 @@ def analyze(text: str) -> list[str]:
     >>> analyze("सूचनाले ३० हजार"), analyze("१,२३,४५६ rupees")
     (['सुचन', '30', 'हजार'], ['123456', 'rupe'])
     """
-    return [term for term, _ in _analyzed(text)]
+    return [term for term, _ in _analyzed(text, options)]
 
 
-def terms(text: str) -> list[str]:
+def terms(text: str, options: AnalyzerOptions = ALL) -> list[str]:
     """Return what a passage is indexed by: the words of ``analyze``, and the pieces of each.
 
     >>> terms("सूचनाले १०")
     ['सुचन', '~सुचन', '~ुचना', '10']
     """
-    return [term for word, stem in _analyzed(text) for term in (word, *_pieces(stem))]
+    if not options.pieces:
+        return analyze(text, options)
+    return [term for word, stem in _analyzed(text, options) for term in (word, *_pieces(stem))]
 
 
-def weighted_terms(text: str) -> dict[str, float]:
+def weighted_terms(text: str, options: AnalyzerOptions = ALL) -> dict[str, float]:
     """Return what a question is searched by: each term with its number times its weight.
 
     >>> weighted_terms("नाम नाम")
     {'नाम': 2.0, '~नाम': 0.6}
     """
-    counts = Counter(terms(text))
+    counts = Counter(terms(text, options))
     return {term: n * (PIECE_WEIGHT if term.startswith(_PIECE) else 1.0) for term, n in counts.items()}
 
 
@@ -88,10 +105,12 @@ def bare_forms(word: str) -> list[str]:
     return forms
 
 
-def _analyzed(text: str) -> Iterator[tuple[str, str]]:
+def _analyzed(text: str, options: AnalyzerOptions) -> Iterator[tuple[str, str]]:
     """Yield the term and the folded stem of each word; of a number the term and nothing."""
-    for match in _TERM.finditer(search_key(text)):
-        yield (match[0].replace(",", ""), "") if match["grouped"] else _term_and_stem(match[0])
+    stem, spelling = options.stem, options.spelling
+    for match in _TERM.finditer(search_key(text) if options.fold else stored_text(text)):
+        word = match[0]
+        yield (word.replace(",", ""), "") if match["grouped"] else _term_and_stem(word, stem, spelling)
 
 
 def _pieces(stem: str) -> list[str]:
@@ -100,15 +119,16 @@ def _pieces(stem: str) -> list[str]:
 
 
 @lru_cache(maxsize=100_000)
-def _term_and_stem(word: str) -> tuple[str, str]:
+def _term_and_stem(word: str, stemmed: bool, respelled: bool) -> tuple[str, str]:
     """Return of a folded word the term, the same for all its forms, and the stem with its last vowel."""
     if word[0].isnumeric():
         return word, ""
     rules = _rules_of(word)
     if rules is None:
         return word, word
-    stem = rules.stem(word)
-    return rules.fold(rules.final.sub("", stem)), rules.fold(stem)
+    stem = rules.stem(word) if stemmed else word
+    term = rules.final.sub("", stem) if stemmed else word
+    return (rules.fold(term), rules.fold(stem)) if respelled else (term, stem)
 
 
 def _rules_of(word: str) -> _Rules | None:

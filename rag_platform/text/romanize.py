@@ -18,9 +18,10 @@ from typing import NamedTuple, Protocol
 import regex
 from rapidfuzz.distance import JaroWinkler
 
-from rag_platform.text.analyze import analyze, bare_forms, weighted_terms
+from rag_platform.text.analyze import ALL, analyze, bare_forms, weighted_terms
 from rag_platform.text.language import is_function_word
 from rag_platform.text.scripts import CONSONANTS, SCRIPTS, VOWEL_SIGNS, VOWELS
+from rag_platform.types import AnalyzerOptions
 
 __all__ = [
     "RECIPE",
@@ -266,10 +267,11 @@ def similarity(token: str, latin: str) -> float:
     return _sound(token).like(_sound(latin))
 
 
-def reading(query: str, vocabulary: Vocabulary) -> Romanized:
+def reading(query: str, vocabulary: Vocabulary, analyzer: AnalyzerOptions = ALL) -> Romanized:
     """Return a question in Latin letters as Nepali.
 
-    Devanagari in it, numbers and what no word of the vocabulary sounds like stay as they are.
+    Devanagari in it, numbers and what no word of the vocabulary sounds like stay as they are. Terms are those
+    of the index that the vocabulary is of: ``analyzer`` is its.
 
     >>> reading("pani ko bill", WordVocabulary({"पानी": 3, "पनि": 1, "को": 9})).text
     'पानी को bill'
@@ -277,31 +279,31 @@ def reading(query: str, vocabulary: Vocabulary) -> Romanized:
     tokens: list[TokenReading] = []
 
     def read(match: regex.Match[str]) -> str:
-        tokens.append(_read(match[0], vocabulary))
+        tokens.append(_read(match[0], vocabulary, analyzer))
         return tokens[-1].word or str(match[0])
 
     text = _TOKEN.sub(read, query)
-    others = weighted_terms(_TOKEN.sub(" ", query))
-    options = (option for token in tokens for option in (*token.options, _own(token.token)))
+    others = weighted_terms(_TOKEN.sub(" ", query), analyzer)
+    options = (option for token in tokens for option in (*token.options, _own(token.token, analyzer)))
     terms = dict(others)
     for term, weight in (pair for option in options for pair in option.items()):
         terms[term] = max(terms.get(term, 0.0), weight)
     return Romanized(text, terms, tuple(tokens), others)
 
 
-def _own(token: str) -> dict[str, float]:
+def _own(token: str, analyzer: AnalyzerOptions) -> dict[str, float]:
     """Return what finds a token as it is typed: English words and names, where passages have them so.
 
     Not their pieces: in a Nepali collection those meet foreign names at random.
     """
-    return dict.fromkeys(analyze(token), _weight(token))
+    return dict.fromkeys(analyze(token, analyzer), _weight(token))
 
 
 def _weight(token: str) -> float:
     return FUNCTION_WEIGHT if is_function_word(token.lower()) else 1.0
 
 
-def _read(token: str, vocabulary: Vocabulary) -> TokenReading:
+def _read(token: str, vocabulary: Vocabulary, analyzer: AnalyzerOptions) -> TokenReading:
     """Return what a token may mean: as it is, else without the postposition glued to it."""
     typed = token.lower().replace("6", "chha")
     typed = _SHORT_FORMS.get(typed, typed)
@@ -315,7 +317,7 @@ def _read(token: str, vocabulary: Vocabulary) -> TokenReading:
     word = _POSTPOSITIONS.get(
         typed, word
     )  # on its own, it sounds like many other words: bata is बाट, not वटा
-    options = _options(candidates, _weight(token)) or (_own(token),)
+    options = _options(candidates, _weight(token), analyzer) or (_own(token, analyzer),)
     return TokenReading(token, word, candidates, options)
 
 
@@ -357,11 +359,13 @@ def _as_english(typed: str) -> str:
     return typed
 
 
-def _options(candidates: Sequence[Candidate], weight: float) -> tuple[Mapping[str, float], ...]:
+def _options(
+    candidates: Sequence[Candidate], weight: float, analyzer: AnalyzerOptions
+) -> tuple[Mapping[str, float], ...]:
     """Return the weighted terms of the first stems among candidates."""
     options: dict[str, Mapping[str, float]] = {}
     for candidate in candidates:
-        stem, terms = _terms(candidate.word)
+        stem, terms = _terms(candidate.word, analyzer)
         if stem not in options:
             share = weight * candidate.similarity**POWER
             options[stem] = {term: w * share for term, w in terms}
@@ -371,5 +375,5 @@ def _options(candidates: Sequence[Candidate], weight: float) -> tuple[Mapping[st
 
 
 @lru_cache(maxsize=50_000)
-def _terms(word: str) -> tuple[str, tuple[tuple[str, float], ...]]:
-    return analyze(word)[0], tuple(weighted_terms(word).items())
+def _terms(word: str, analyzer: AnalyzerOptions) -> tuple[str, tuple[tuple[str, float], ...]]:
+    return analyze(word, analyzer)[0], tuple(weighted_terms(word, analyzer).items())

@@ -7,7 +7,7 @@ import pytest
 
 from rag_platform.protocols import FloatArray
 from rag_platform.retrieval.question import Question
-from rag_platform.text.analyze import analyze
+from rag_platform.text.analyze import ALL, analyze
 from rag_platform.text.romanize import WordVocabulary
 
 PASSAGES = ["खानेपानीको महसुल हरेक महिना तिर्नुपर्छ।", "विद्यालयमा भर्ना वैशाखमा खुल्छ।", "Water bills are due monthly."]
@@ -16,7 +16,7 @@ PASSAGES = ["खानेपानीको महसुल हरेक मह�
 class Words(WordVocabulary):
     """The words of the passages above, counted in memory."""
 
-    n_chunks = len(PASSAGES)
+    n_chunks, analyzer = len(PASSAGES), ALL
 
     def frequency(self, term: str) -> int:
         return sum(term in analyze(text) for text in PASSAGES)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_platform.text.analyze import RECIPE, analyze, bare_forms, terms, weighted_terms
+from rag_platform.text.analyze import ALL, RECIPE, analyze, bare_forms, terms, weighted_terms
 from rag_platform.text.normalize import search_key
+from rag_platform.types import AnalyzerOptions
 
 
 @pytest.mark.parametrize(
@@ -137,3 +139,40 @@ def test_threads_get_what_one_thread_gets() -> None:
 
 def test_the_recipe_has_a_version() -> None:
     assert RECIPE.startswith("analyze-2:")
+
+
+def without(*parts: str) -> AnalyzerOptions:
+    return replace(ALL, **dict.fromkeys(parts, False))
+
+
+@pytest.mark.parametrize(
+    ("left_out", "text", "expected"),
+    [
+        ((), "सूचनाले ३० हजार", ["सुचन", "30", "हजार"]),
+        (("fold",), "सूचनाले ३० हजार", ["सुचन", "३०", "हजार"]),
+        (("fold", "stem"), "क़लम गर्\u200dयो", ["क\u093cलम", "गर\u094d\u200dयो"]),  # joiners cut no word
+        (("fold",), "GDPको Water", ["GDP", "को", "Water"]),
+        (("stem",), "सूचनाले ३० हजार", ["सुचनाले", "30", "हजार"]),
+        (("stem",), "Boiled waters", ["boiled", "waters"]),
+        (("spelling",), "सूचनाले शहर", ["सूचन", "शहर"]),
+        (("stem", "spelling"), "सूचनाले शहर", ["सूचनाले", "शहर"]),
+        (("fold", "stem", "spelling"), "सङ्घले शहरमा २०८१", ["सङ्घले", "शहरमा", "२०८१"]),
+    ],
+)
+def test_each_part_can_be_left_out(left_out: tuple[str, ...], text: str, expected: list[str]) -> None:
+    assert analyze(text, without(*left_out)) == expected
+
+
+def test_without_pieces_a_passage_has_its_words_alone() -> None:
+    assert terms("सूचनाले १०", without("pieces")) == ["सुचन", "10"]
+    assert terms("सूचनाले १०", without("stem")) == ["सुचनाले", "~सुचन", "~ुचना", "~चनाल", "~नाले", "10"]
+    assert weighted_terms("नाम नाम", without("pieces")) == {"नाम": 2.0}
+
+
+@given(
+    st.text("कखगशसीिूु\u200d\u093c १२ABab,", max_size=30), st.sets(st.sampled_from(["fold", "stem", "pieces"]))
+)
+def test_question_and_passage_meet_whatever_is_left_out(text: str, left_out: set[str]) -> None:
+    options = without(*left_out)
+    assert set(weighted_terms(text, options)) == set(terms(text, options))
+    assert set(analyze(text, options)) <= set(terms(text, options))
