@@ -7,7 +7,6 @@ needs, and what is shared, is decided in the library.
 # No postponed annotations here: Dagster reads the type of ``context`` from the function itself.
 import warnings
 from collections.abc import Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from assets.collections import collections
 from assets.metadata import Metadata, annotate
 from assets.partitions import SINGLE_RUN
 from assets.platform import Platform
+from rag_platform.answering.profiles import named_models
 from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
 from rag_platform.evaluation.leaderboard import Leaderboard
 from rag_platform.evaluation.leaderboard import leaderboard as board_of
@@ -72,16 +72,16 @@ class LeaderboardConfig(dg.Config):
 
 
 def sweep_partitions(embedders: Sequence[str], rerankers: Sequence[str]) -> dg.MultiPartitionsDefinition:
-    """Return the grid as partitions; a name's ``/`` is ``--`` in its key."""
-    cells = grid(embedders, rerankers, [""])
-    dimensions = {
-        "embedding_model": [cell.embedding_model for cell in cells],
-        "reranker": [cell.reranker for cell in cells],
-    }
+    """Return the grid as partitions; a name's ``/`` is ``--`` in its key.
+
+    Args:
+        embedders: As ``grid`` names them.
+        rerankers: As ``grid`` names them.
+    """
     return dg.MultiPartitionsDefinition(
         {
-            name: dg.StaticPartitionsDefinition(list(dict.fromkeys(map(key_of, names))))
-            for name, names in dimensions.items()
+            name: dg.StaticPartitionsDefinition(list(map(key_of, names)))
+            for name, names in (("embedding_model", embedders), ("reranker", rerankers))
         }
     )
 
@@ -92,18 +92,14 @@ def key_of(model: str) -> str:
 
 
 def sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg.AssetsDefinition]:
-    """Return ``sweep_cells`` and ``leaderboard`` over a grid.
-
-    Raises:
-        UnknownName: A model is in no catalogue.
-    """
+    """Return ``sweep_cells`` and ``leaderboard`` over a grid, of models as ``grid`` names them."""
     with warnings.catch_warnings():  # also where assets are made at work, not at import: see partitions
         warnings.simplefilter("ignore", dg.BetaWarning)
         return _sweep_assets(embedders, rerankers)
 
 
 def _sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg.AssetsDefinition]:
-    names = {key_of(name): name for cell in grid(embedders, rerankers, [""]) for name in astuple(cell)}
+    names = {key_of(name): name for name in (*embedders, *rerankers)}
 
     @dg.asset(
         # Dagster maps one dimension only between equal definitions, and the grid is a part of the models.
@@ -204,5 +200,20 @@ def _board_metadata(run: Run, board: Leaderboard) -> Metadata:
     }
 
 
-SWEEP = sweep_assets(*Settings.sweep_grid(Path(".env")))
+def _settings_grid() -> tuple[list[str], list[str]]:
+    """Return embedders and rerankers of the settings.
+
+    Raises:
+        UnknownName: A model is in no catalogue.
+        InvalidSetting: The file of named models is wrong.
+    """
+    embedders, rerankers, file = Settings.sweep_grid(Path(".env"))
+    cells = grid(embedders, rerankers, [""], named_models(file).encoders)
+    return (
+        list(dict.fromkeys(cell.embedding_model for cell in cells)),
+        list(dict.fromkeys(cell.reranker for cell in cells)),
+    )
+
+
+SWEEP = sweep_assets(*_settings_grid())
 """The two assets over the grid of the settings."""

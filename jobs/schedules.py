@@ -11,7 +11,6 @@ from assets.platform import Platform
 from jobs.asset_jobs import documents, embed, publish
 from jobs.claims import UNFINISHED
 from jobs.requests import documents_requests, embed_requests, publish_requests
-from rag_platform.embedding.catalogue import resolve
 from rag_platform.pipeline import Plan, plan
 
 __all__ = ["SCHEDULES"]
@@ -61,7 +60,7 @@ def _left(context: dg.ScheduleEvaluationContext, platform: Platform) -> Plan | N
     if context.instance.get_runs_count(dg.RunsFilter(statuses=UNFINISHED)):
         return None
     system = platform.system
-    return plan(system, [resolve(name).name for name in system.settings.active_embedders])
+    return plan(system, system.embedders())
 
 
 def _skip(left: Plan | None) -> dg.SkipReason:

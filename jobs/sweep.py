@@ -74,7 +74,7 @@ def sweep(
         if len(known) < len(models):
             by_library(system, sources, models)
 
-    within = grid(embedders, rerankers, [""])
+    within = grid(embedders, rerankers, [""], system.profiles.encoders)
     cells = request.cells([(cell.embedding_model, cell.reranker) for cell in within])
     prepared = open_sweep(Bench(system, request, by_dagster, tell), cells)
     due = prepared.due(cells)
@@ -87,7 +87,10 @@ def sweep(
     first, last = (f"{key_of(one.embedding_model)}|{key_of(one.reranker)}" for one in (within[0], within[-1]))
     try:
         execute(
-            sweep_over(embedders, rerankers),
+            sweep_over(
+                tuple(dict.fromkeys(cell.embedding_model for cell in within)),
+                tuple(dict.fromkeys(cell.reranker for cell in within)),
+            ),
             KeyRange(first, last),
             instance=instance,
             owner=new_owner("cli"),

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
 
+from rag_platform.answering.profiles import named_models
 from rag_platform.embedding.encoders import ENCODERS, can_load, resolve
-from rag_platform.errors import RagError
+from rag_platform.errors import InvalidSetting, RagError
 from rag_platform.settings import FULL_PROFILE, Settings
 
 __all__ = ["Finding", "Verdict", "examine"]
@@ -127,8 +128,13 @@ def _tesseract(settings: Settings) -> Iterator[Finding]:
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
-    active = {resolve(name).name for name in (*settings.active_embedders, settings.embedding_model)}
-    for spec in ENCODERS.values():
+    try:
+        named = named_models(settings.model_profiles).encoders
+    except InvalidSetting as error:
+        yield Finding("setting RAG_MODEL_PROFILES", Verdict.missing, str(error), "the message says what to do")
+        return
+    active = {resolve(name, named).name for name in (*settings.active_embedders, settings.embedding_model)}
+    for spec in (*ENCODERS.values(), *named.values()):
         remedy = can_load(spec)
         use = "active" if spec.name in active else "available"
         if remedy is None:
@@ -172,7 +178,7 @@ def _published(settings: Settings) -> Iterator[Finding]:
         return
     from rag_platform.system import System
 
-    model = resolve(settings.embedding_model).name
+    model = resolve(settings.embedding_model, named_models(settings.model_profiles).encoders).name
     what = f"{settings.collection_name} with {model}"
     try:
         manifest = System.from_settings(settings).index.current(settings.collection_name, model)

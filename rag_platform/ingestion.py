@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from rag_platform import pipeline
 from rag_platform.claims import Owner, new_owner, process_lives
-from rag_platform.embedding.encoders import resolve
 from rag_platform.entries import Entry
 from rag_platform.errors import Busy, CallerError
 from rag_platform.plan import embedding_table, plan
@@ -100,7 +99,7 @@ def ingest(
     system.catalog.observe(
         listing, now=time.time(), quiet_s=system.settings.quiet_s, complete=frozenset(sources)
     )
-    models = [resolve(name).name for name in system.settings.active_embedders]
+    models = system.embedders()
     work = _Work(reading, new_owner("library"), sources, models, note)
     try:
         work.run(force=force)
@@ -119,7 +118,7 @@ def outcome(system: System, source: Source, *, worked: bool = True) -> Ingested:
     """
     collection, name = source
     entry = system.catalog.known(document_id(collection, name))
-    model = resolve(system.settings.embedding_model).name
+    model = system.embedding().name
     manifest = system.index.current(collection, model)
     return Ingested(
         collection_name=collection,
@@ -136,7 +135,7 @@ def outcome(system: System, source: Source, *, worked: bool = True) -> Ingested:
 
 def _open_latest(system: System, collections: Iterable[str]) -> None:
     """Open the new generations now: a search that finds one being opened is answered from the old one."""
-    model = resolve(system.settings.embedding_model).name
+    model = system.embedding().name
     for collection in collections:
         if system.index.current(collection, model) is not None:
             system.searcher.reader(collection, model)

@@ -143,7 +143,7 @@ def info(system: System) -> Info:
     return Info(
         home=system.home,
         collection=settings.collection_name,
-        embedding_model=encoders.resolve(settings.embedding_model).name,
+        embedding_model=system.embedding().name,
         reranker=system.search_options.reranker,
         llm_provider=settings.llm_provider,
         n_collections=len(catalog.collections()),
@@ -167,14 +167,14 @@ def collections(system: System) -> list[CollectionState]:
 def models(system: System) -> Models:
     """Return the catalogues, with what of them is active."""
     settings = system.settings
-    used = {encoders.resolve(name).name for name in (*settings.active_embedders, settings.embedding_model)}
+    used = {system.embedding().name, *system.embedders()}
     reranker = rerankers.resolve(system.search_options.reranker).name
     return Models(
         tuple(
             ModelState(
                 spec.name, spec.dim, spec.max_tokens, spec.licence, spec.name in used, encoders.can_load(spec)
             )
-            for spec in encoders.ENCODERS.values()
+            for spec in (*encoders.ENCODERS.values(), *system.profiles.encoders.values())
         ),
         tuple(
             ModelState(

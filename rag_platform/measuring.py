@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from rag_platform.answering.profiles import named_models
 from rag_platform.embedding.catalogue import resolve
 from rag_platform.evaluation.collection import Reading, publish_set, read_set
 from rag_platform.evaluation.datasets import Dataset
@@ -52,7 +53,7 @@ def measure_retrieval(
     """
     from rag_platform.index.edge import EdgeIndex
 
-    resolve(settings.embedding_model)
+    resolve(settings.embedding_model, named_models(settings.model_profiles).encoders)
     with tempfile.TemporaryDirectory(prefix="rag-evaluate-") as folder:
         system = System.from_settings(settings, index=EdgeIndex(Path(folder), hnsw_ef=settings.hnsw_ef))
         system.reranker(system.search_options.reranker)  # a wrong name is told at once

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
 from rag_platform import ingestion, pipeline
-from rag_platform.embedding.encoders import resolve
 from rag_platform.errors import CallerError, RagError, UnknownName
 from rag_platform.ingestion import Ingested
 from rag_platform.listing import (
@@ -373,7 +372,7 @@ class RagPlatform:
         return collection or self.system.settings.collection_name
 
     def _model(self, name: str | None) -> str:
-        return resolve(name or self.system.settings.embedding_model).name
+        return self.system.embedding(name or "").name
 
     def _options(self, options: SearchOptions | None, k: int | None, filters: Sequence[str]) -> SearchOptions:
         found = options or self.system.search_options

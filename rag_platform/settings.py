@@ -424,13 +424,17 @@ class Settings(BaseSettings):
         return {name: value for name, value in given.items() if value}
 
     @classmethod
-    def sweep_grid(cls, env_file: Path = Path(".env")) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return embedders and rerankers of the sweep, and read nothing else: partitions are made of them."""
+    def sweep_grid(cls, env_file: Path = Path(".env")) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+        """Return embedders and rerankers of the sweep, and the file of named models.
+
+        Nothing else is read: partitions are made of them.
+        """
         given = {**(dotenv_values(env_file) if env_file.is_file() else {}), **os.environ}
         embedders, rerankers = (given.get(f"RAG_SWEEP_{name}") for name in ("EMBEDDERS", "RERANKERS"))
         return (
             tuple(parted(embedders)) if embedders else SWEEP_EMBEDDERS,
             tuple(parted(rerankers)) if rerankers else SWEEP_RERANKERS,
+            given.get("RAG_MODEL_PROFILES") or "",
         )
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +14,7 @@ from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.gguf import Engines
 from rag_platform.answering.pages import PageFinder
-from rag_platform.answering.profiles import Profiles, read_profiles
+from rag_platform.answering.profiles import named_models
 from rag_platform.answering.prompts import PromptGenerator
 from rag_platform.answering.providers import Access, Connection, connect
 from rag_platform.answering.refusal import CalibratedGate
@@ -47,7 +46,7 @@ from rag_platform.settings import Settings
 from rag_platform.storage import RawStore, TableStore
 from rag_platform.webhooks import Webhooks
 
-__all__ = ["System", "model_profiles", "parse_options", "search_options"]
+__all__ = ["System", "parse_options", "search_options"]
 
 
 class System:
@@ -66,7 +65,7 @@ class System:
         self.webhooks = Webhooks(
             self.home / "webhooks.sqlite", settings.webhook_urls, settings.webhook_secret
         )
-        self.profiles = model_profiles(settings)
+        self.profiles = named_models(settings.model_profiles)
         self.engines = Engines(context=settings.local_context, threads=settings.local_threads)
         self._opened = contextlib.ExitStack()
         self._opened.callback(self.engines.close)
@@ -349,17 +348,6 @@ def parse_options(settings: Settings) -> ParseOptions:
         workers=settings.workers,
         passwords=settings.pdf_passwords,
     )
-
-
-def model_profiles(settings: Settings) -> Profiles:
-    """Return the named models of these settings.
-
-    Raises:
-        InvalidSetting: Their file is missing or wrong.
-    """
-    if not settings.model_profiles:
-        return Profiles()
-    return read_profiles(Path(settings.model_profiles).expanduser(), os.environ)
 
 
 def search_options(settings: Settings) -> SearchOptions:

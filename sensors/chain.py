@@ -14,7 +14,6 @@ from jobs.asset_jobs import documents, embed, publish
 from jobs.claims import CLAIM, LAUNCHED_BY, UNFINISHED
 from jobs.ranges import keys_of
 from jobs.requests import embed_requests, publish_requests
-from rag_platform.embedding.catalogue import resolve
 from rag_platform.pipeline import plan
 from rag_platform.system import System
 
@@ -90,4 +89,4 @@ def _others(instance: dg.DagsterInstance, run: dg.DagsterRun, jobs: list[str]) -
 
 
 def _active(system: System) -> list[str]:
-    return [resolve(name).name for name in system.settings.active_embedders]
+    return system.embedders()

@@ -80,7 +80,7 @@ class Tools:
             MissingDependency: It is not here; a service starts no download.
         """
         system = self._rag.system
-        spec = encoders.resolve(system.settings.embedding_model)
+        spec = system.embedding()
         if remedy := encoders.can_load(spec):
             raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
         system.encoder(spec.name).encode(["नेपाल"], "query")

@@ -21,6 +21,7 @@ The whole file is checked when it is read, so that a slip shows at the start and
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,7 @@ from rag_platform.answering.providers import PROVIDERS, Access, Connection, conn
 from rag_platform.embedding.catalogue import EncoderSpec, behind_api, resolve
 from rag_platform.errors import InvalidSetting, RagError, UnknownName
 
-__all__ = ["EmbeddingProfile", "Profile", "Profiles", "read_profiles"]
+__all__ = ["EmbeddingProfile", "Profile", "Profiles", "named_models", "read_profiles"]
 
 RESERVED = ("extractive", "none", "prompt")
 _NAME = regex.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -111,6 +112,15 @@ class _File(BaseModel):
 
     chat: dict[str, _Chat] = Field(default_factory=dict)
     embedding: dict[str, _Embedding] = Field(default_factory=dict)
+
+
+def named_models(file: str) -> Profiles:
+    """Return the models that a file names, with the keys of the environment; none without a file.
+
+    Raises:
+        InvalidSetting: The file is missing or wrong.
+    """
+    return read_profiles(Path(file).expanduser(), os.environ) if file else Profiles()
 
 
 def read_profiles(path: Path, environment: Mapping[str, str]) -> Profiles:

@@ -151,12 +151,10 @@ class Asking:
 
     def stream(self, question: str, history: Sequence[Turn]) -> Iterator[Event]:
         """Yield the sources, the words of the answer, and the reply."""
-        from rag_platform.embedding.catalogue import resolve
-
         return self.system.asker.stream(
             question,
             collection=self.collections,
-            model=resolve(self.system.settings.embedding_model).name,
+            model=self.system.embedding().name,
             options=self.options,
             history=history,
             strict=self.strict,

@@ -214,10 +214,9 @@ def _summary_row(total: Summary) -> Row:
 
 def _collection(settings: Settings, name: str, sample: int) -> CollectionAudit:
     from rag_platform.audit.collection import audit_collection
-    from rag_platform.embedding.catalogue import resolve
 
-    index = open_system(settings, must_exist=True).index
-    reader = index.open(name, resolve(settings.embedding_model).name)
+    system = open_system(settings, must_exist=True)
+    reader = system.index.open(name, system.embedding().name)
     with progress_bar("reading", reader.count) as advance:
         return audit_collection(reader, sample=sample, progress=advance)
 

@@ -144,7 +144,6 @@ def _materialize(
     from jobs.claims import new_owner
     from jobs.run import ingest as run_jobs
     from jobs.run import instance_for
-    from rag_platform.embedding.catalogue import resolve
 
     settings = system.settings
     listing = system.inbox.scan(system.catalog.collections())
@@ -152,7 +151,7 @@ def _materialize(
         say(f"{stray.name} belongs to no document: name it after the whole file name, as ऐन.pdf.meta.toml")
     seen = system.catalog.observe(listing, now=time.time(), quiet_s=settings.quiet_s, complete=wanted)
     worked: set[str] = set()
-    names = [resolve(name).name for name in settings.active_embedders]
+    names = system.embedders()
     owner = new_owner("cli")
 
     def n_steps() -> int:
@@ -181,7 +180,7 @@ def _materialize(
     for key in (*wanted, *sorted(gone - {*wanted})):
         entry = entries.get(key)
         rows.append(ingested_row(key[1], entry, worked=entry is not None and entry.document_id in worked))
-    model = resolve(settings.embedding_model).name
+    model = system.embedding().name
     return rows, published_value(collection, model, system.index.current(collection, model))
 
 

@@ -79,12 +79,14 @@ def _listed(value: object) -> object:
 
 def models(output: Output = Format.table, env_file: EnvFile = None, verbose: Verbose = False) -> None:
     """List the embedding models, which are active, and which can be loaded here."""
+    from rag_platform.answering.profiles import named_models
     from rag_platform.embedding.encoders import ENCODERS, can_load, resolve
 
     settings = open_settings(env_file, verbose)
-    active = {resolve(name).name for name in (*settings.active_embedders, settings.embedding_model)}
+    named = named_models(settings.model_profiles).encoders
+    active = {resolve(name, named).name for name in (*settings.active_embedders, settings.embedding_model)}
     rows = []
-    for spec in ENCODERS.values():
+    for spec in (*ENCODERS.values(), *named.values()):
         remedy = can_load(spec)
         rows.append(
             {

@@ -125,7 +125,6 @@ def search(
     verbose: Verbose = False,
 ) -> None:
     """Find the passages that answer a question best."""
-    from rag_platform.embedding.catalogue import resolve
     from rag_platform.retrieval.filters import parse_filters
 
     filters = parse_filters(where or [])
@@ -157,7 +156,7 @@ def search(
     result = system.searcher.search(
         query,
         collection=collection or settings.collection_name,
-        model=resolve(settings.embedding_model).name,
+        model=system.embedding().name,
         options=options if weights is None else replace(options, weights=weights),
     )
     for line in (*(f"where {line}" for line in filters.understood), *result.explanation.notes):

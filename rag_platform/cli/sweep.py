@@ -138,7 +138,7 @@ def carry_out(
 
     system = open_system(settings)
     bench = Bench(system, request)
-    within = grid(settings.sweep_embedders, settings.sweep_rerankers, [""])
+    within = grid(settings.sweep_embedders, settings.sweep_rerankers, [""], system.profiles.encoders)
     cells = request.cells([(cell.embedding_model, cell.reranker) for cell in within])
     check_request(bench)
     run = bench.run(cells)

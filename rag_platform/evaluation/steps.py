@@ -17,6 +17,7 @@ import numpy as np
 from rag_platform.answering.prompts import ALONE_VERSION
 from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder
+from rag_platform.embedding.catalogue import EncoderSpec
 from rag_platform.errors import GateFailed, MissingDependency, RagError
 from rag_platform.evaluation.collection import Collections
 from rag_platform.evaluation.contexts import Contexts
@@ -67,6 +68,10 @@ class Corpus:
 
 class Models(Protocol):
     """Where encoders and rerankers come from, behind the sanity gate."""
+
+    def embedding(self, name: str) -> EncoderSpec:
+        """Return what is known of an embedding model."""
+        ...
 
     def encoder(self, name: str) -> Encoder:
         """Return the encoder of a catalogue name."""

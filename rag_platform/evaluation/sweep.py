@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag_platform.embedding import encoders
+from rag_platform.embedding.catalogue import EncoderSpec
 from rag_platform.errors import GateFailed, MissingDependency, RagError
 from rag_platform.evaluation.answering import Answering
 from rag_platform.evaluation.datasets import Case
@@ -47,14 +48,23 @@ def sweep_measures() -> tuple[Measure, ...]:
 
 
 def grid(
-    embedding_models: Sequence[str], reranker_names: Sequence[str], variants: Sequence[str]
+    embedding_models: Sequence[str],
+    reranker_names: Sequence[str],
+    variants: Sequence[str],
+    profiles: Mapping[str, EncoderSpec] | None = None,
 ) -> list[Cell]:
     """Return all cells, an encoder's side by side; names as the catalogues have them.
+
+    Args:
+        embedding_models: By any of their names.
+        reranker_names: By any of their names.
+        variants: Of each pair.
+        profiles: Embedding models that somebody has given names of their own.
 
     Raises:
         UnknownName: A model is in no catalogue.
     """
-    models = dict.fromkeys(encoders.resolve(name).name for name in embedding_models)
+    models = dict.fromkeys(encoders.resolve(name, profiles or {}).name for name in embedding_models)
     judges = dict.fromkeys(rerankers.resolve(name).name for name in reranker_names)
     return [Cell(model, judge, variant) for model in models for judge in judges for variant in variants]
 
@@ -178,7 +188,7 @@ class Sweep:
 
     def _check(self, cell: Cell) -> None:
         """Mark a cell whose models cannot be loaded here."""
-        encoder, judge = encoders.resolve(cell.embedding_model), rerankers.resolve(cell.reranker)
+        encoder, judge = self.models.embedding(cell.embedding_model), rerankers.resolve(cell.reranker)
         reason = encoders.can_load(encoder) or rerankers.can_load(judge)
         if reason:
             name = encoder.name if encoders.can_load(encoder) else judge.name

@@ -86,7 +86,7 @@ def plan_sweep(bench: Bench, cells: Sequence[Cell], run: Run) -> SweepPlan:
         cells: What is to be measured.
         run: Where their results would be; may not exist yet.
     """
-    plan = SweepPlan(len(cells), unavailable=_unavailable(cells))
+    plan = SweepPlan(len(cells), unavailable=_unavailable(bench, cells))
     states = run.cells()
     done = set(
         states[states["status"] == "complete"][["embedding_model", "reranker", "variant"]].itertuples(
@@ -179,10 +179,10 @@ def _known_questions(bench: Bench, model: str) -> int:
     return sum(text in known for text in texts)
 
 
-def _unavailable(cells: Sequence[Cell]) -> dict[str, str]:
+def _unavailable(bench: Bench, cells: Sequence[Cell]) -> dict[str, str]:
     found = {}
     for name in dict.fromkeys(cell.embedding_model for cell in cells):
-        if reason := encoders.can_load(encoders.resolve(name)):
+        if reason := encoders.can_load(bench.system.embedding(name)):
             found[name] = reason
     for name in dict.fromkeys(cell.reranker for cell in cells):
         if reason := rerankers.can_load(rerankers.resolve(name)):
