@@ -15,16 +15,11 @@ from fastapi import FastAPI
 from rag_platform import __version__
 from rag_platform.settings import Settings
 from rag_platform.system import System
-from serving import errors, mcp
-from serving.middleware import BodyLimit, OriginCheck, RequestId
-from serving.routes import ask, documents, reference, search, state
+from serving import guard, mcp
+from serving.routes import ask, chat_completions, documents, page, reference, rendering, search, state
 from serving.service import Service
 
 __all__ = ["create_app"]
-
-_BODY_BYTES = 8 << 20
-"""What a body that is no upload may take: a history, or a text of two million characters."""
-_UPLOADS = frozenset({"/v1/documents", "/api/v1/upload"})
 
 
 def create_app(settings: Settings | None = None, *, system: System | None = None) -> FastAPI:
@@ -40,6 +35,7 @@ def create_app(settings: Settings | None = None, *, system: System | None = None
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         service = app.state.service = Service(system or System.from_settings(known))
         service.ingestions.start()
+        service.system.webhooks.start()
         warming = asyncio.create_task(service.warm_up())
         async with mcp.mount(app, service.system):
             yield
@@ -48,11 +44,7 @@ def create_app(settings: Settings | None = None, *, system: System | None = None
 
     # No /docs and /redoc: their pages fetch scripts from a foreign server. /openapi.json is ours.
     app = FastAPI(title="rag-platform", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
-    for part in (search, ask, documents, state, reference):
+    for part in (page, search, ask, chat_completions, documents, rendering, state, reference):
         app.include_router(part.router)
-    uploads = known.upload_mb << 20
-    app.add_middleware(BodyLimit, limit_of=lambda path: uploads if path in _UPLOADS else _BODY_BYTES)
-    app.add_middleware(OriginCheck, exempt=(mcp.PATH,))
-    app.add_middleware(RequestId)  # the last added is the first that a request passes
-    errors.install(app)
+    guard.install(app, known)
     return app

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
+from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
-from rag_platform.errors import CallerError, DocumentError, RagError, UnknownName, UpstreamError
+from rag_platform.errors import (
+    CallerError,
+    DocumentError,
+    Forbidden,
+    RagError,
+    RateLimited,
+    Unauthenticated,
+    UnknownName,
+    UpstreamError,
+)
+from rag_platform.keys import Principal
 
-__all__ = ["REQUEST_ID", "answer", "described", "install", "status_of"]
+__all__ = [
+    "CHAT_PATH",
+    "REQUEST_ID",
+    "answer",
+    "body_of",
+    "described",
+    "install",
+    "last_event",
+    "status_of",
+    "told_to",
+]
 
 _log = logging.getLogger(__name__)
 
 REQUEST_ID = "X-Request-ID"
+CHAT_PATH = "/v1/chat/completions"
+"""Whose callers know OpenAI's form of an error alone."""
 
 _STATUS: list[tuple[type[RagError], int]] = [
     (UnknownName, 404),
+    (Unauthenticated, 401),
+    (Forbidden, 403),
     (CallerError, 400),
     (DocumentError, 422),
     (UpstreamError, 502),
+    (RateLimited, 429),
     (RagError, 503),
 ]
 """The first that fits; what is left is the machine's or nothing published yet: not the caller's fault."""
@@ -30,9 +59,14 @@ _HTTP_CODES = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "too_slow",
     413: "body_too_large",
     415: "unsupported_media_type",
+    421: "misdirected",
+    431: "headers_too_large",
 }
+
+_CHAT_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 def status_of(error: RagError) -> int:
@@ -40,7 +74,7 @@ def status_of(error: RagError) -> int:
     return next(status for kind, status in _STATUS if isinstance(error, kind))
 
 
-def install(app: FastAPI) -> None:
+def install(app: Starlette) -> None:
     """Give ``app`` one form for every error, those of the framework included."""
     for kind in (RagError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _handled)
@@ -48,15 +82,47 @@ def install(app: FastAPI) -> None:
 
 def answer(request: Request, error: Exception) -> JSONResponse:
     """Return an error as what the caller gets."""
+    status, body = body_of(request, error)
+    return JSONResponse(body, status, {**_headers(error), REQUEST_ID: request.state.request_id})
+
+
+def last_event(request: Request, error: Exception) -> bytes:
+    """Return an error as the event that ends an answer which has begun already."""
+    body = json.dumps(body_of(request, error)[1], ensure_ascii=False)
+    name = "" if request.url.path == CHAT_PATH else "event: error\n"
+    return f"{name}data: {body}\n\n".encode()
+
+
+def body_of(request: Request, error: Exception) -> tuple[int, dict[str, Any]]:
+    """Return an error's status and body, in the form that callers of its path know."""
     status, body = described(request, error)
-    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    return JSONResponse(body, status, {**headers, REQUEST_ID: body["request_id"]})
+    if request.url.path != CHAT_PATH:
+        return status, dict(body)
+    kind = _CHAT_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    said = {"message": body["detail"], "type": kind, "param": None}
+    return status, {"error": {**said, "code": body["code"], "request_id": body["request_id"]}}
 
 
 def described(request: Request, error: Exception) -> tuple[int, dict[str, str]]:
     """Return an error's status and body."""
-    status, detail, code = _described(error)
+    caller = getattr(request.state, "principal", None)
+    status, detail, code = _described(told_to(caller, error))
     return status, {"detail": detail, "code": code, "request_id": request.state.request_id}
+
+
+def told_to(caller: Principal | None, error: Exception) -> Exception:
+    """Return an error without the names of collections that its reader may not know of."""
+    if not isinstance(error, UnknownName) or caller is None or not error.kind.endswith("collection"):
+        return error
+    return UnknownName(error.kind, error.name, filter(caller.may_use, error.known))
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    if isinstance(error, Unauthenticated):
+        return {"WWW-Authenticate": 'Bearer realm="rag-platform"'}
+    if (wait_s := getattr(error, "retry_after_s", None)) is not None:
+        return {"Retry-After": str(max(1, math.ceil(wait_s)))}
+    return dict(error.headers or {}) if isinstance(error, HTTPException) else {}
 
 
 def _described(error: Exception) -> tuple[int, str, str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import ipaddress
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
@@ -25,16 +24,20 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from rag_platform import __version__
-from rag_platform.errors import InvalidSetting, RagError, UnknownName
+from rag_platform.errors import DeadlineExceeded, InvalidSetting, RagError, UnknownName
+from rag_platform.keys import EVERYBODY
 from rag_platform.settings import Settings
 from rag_platform.system import System
-from serving.tools import Tools
+from serving.binding import names_of
+from serving.errors import told_to
+from serving.guard import MCP_PATH as PATH
+from serving.guard import install, principal
+from serving.tools import CALLER, Tools
 
 __all__ = ["PATH", "allowed_folders", "build", "http_app", "mount", "run_stdio"]
 
 _log = logging.getLogger(__name__)
 
-PATH = "/mcp"
 _CALLS_AT_ONCE = 8
 """Threads that may work on calls together; further calls wait their turn."""
 _INSTRUCTIONS = (
@@ -47,7 +50,6 @@ _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_h
 _WRITES = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-_LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,10 +93,11 @@ def build(system: System, *, warm: bool = False) -> MCPServer[Any]:
         tools.list_collections,
         tools.list_models,
     )
+    off_loop = functools.partial(_off_loop, limiter=limiter, limit_s=0.9 * system.settings.deadline_s)
     for tool in reading:
-        server.add_tool(_off_loop(tool, limiter), annotations=_READS)
+        server.add_tool(off_loop(tool), annotations=_READS)
     if folders:
-        server.add_tool(_off_loop(tools.ingest_document, limiter), annotations=_WRITES)
+        server.add_tool(off_loop(tools.ingest_document), annotations=_WRITES)
     return server
 
 
@@ -114,8 +117,10 @@ def allowed_folders(settings: Settings) -> list[Path]:
 
 
 def http_app(system: System, *, warm: bool = True) -> Starlette:
-    """Return the application that answers at ``/mcp``."""
-    return _streamable(build(system, warm=warm), system.settings)
+    """Return the application that answers at ``/mcp``, behind the guards of the HTTP service."""
+    app = _streamable(build(system, warm=warm), system.settings)
+    install(app, system.settings)
+    return app
 
 
 @contextlib.asynccontextmanager
@@ -146,7 +151,13 @@ class _Server(MCPServer[Any]):
             known = tool.input_schema["properties"]
             if tool.name == name and (strange := [key for key in arguments if key not in known]):
                 raise ToolError(str(UnknownName(f"argument of {name}", strange[0], known)))
-        return await super().call_tool(name, arguments, context)
+        # On stdio there is no request: the client started this process, and may what it may.
+        request = context.request_context.request if context is not None else None
+        token = CALLER.set(EVERYBODY if request is None else principal(request))
+        try:
+            return await super().call_tool(name, arguments, context)
+        finally:
+            CALLER.reset(token)
 
 
 def _streamable(server: MCPServer[Any], settings: Settings) -> Starlette:
@@ -158,32 +169,29 @@ def _streamable(server: MCPServer[Any], settings: Settings) -> Starlette:
 
 def _callers(settings: Settings) -> TransportSecuritySettings:
     """Return the names by which the service may be called; others are a browser led here by false DNS."""
-    names = [*_LOCAL, *settings.mcp_hosts]
-    if not _is_everywhere(settings.host):
-        names.append(f"[{settings.host}]" if ":" in settings.host else settings.host)
-    hosts = [form for name in dict.fromkeys(names) for form in (name, f"{name}:*")]
+    hosts = [form for name in names_of(settings) for form in (name, f"{name}:*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
 
 
-def _is_everywhere(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
-
-
-def _off_loop(tool: Callable[P, T], limiter: anyio.CapacityLimiter) -> Callable[P, Coroutine[Any, Any, T]]:
+def _off_loop(
+    tool: Callable[P, T], *, limiter: anyio.CapacityLimiter, limit_s: float
+) -> Callable[P, Coroutine[Any, Any, T]]:
     """Return a tool that works in a thread, and whose errors reach the agent with their remedy."""
 
     @functools.wraps(tool)
     async def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return await anyio.to_thread.run_sync(
-                functools.partial(tool, *args, **kwargs), limiter=limiter, abandon_on_cancel=True
+            with anyio.move_on_after(limit_s):
+                return await anyio.to_thread.run_sync(
+                    functools.partial(tool, *args, **kwargs), limiter=limiter, abandon_on_cancel=True
+                )
+            raise DeadlineExceeded(
+                f"it took longer than {limit_s:g} s (RAG_DEADLINE_S); ask for less, and where a document is"
+                " being ingested, that goes on: list_documents tells when it is done"
             )
         except RagError as error:
-            raise ToolError(f"{error} (code: {error.code})") from error
+            raise ToolError(f"{told_to(CALLER.get(), error)} (code: {error.code})") from error
 
     return call
 

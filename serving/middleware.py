@@ -1,11 +1,13 @@
-"""What every request passes before its route: an id, the limit of its body, and where it may come from.
+"""What every request passes before its route: an id, limits of headers and body, and where it may come from.
 
 Plain ASGI, so that streams stay streams. What errors look like stands in ``errors``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 import uuid
 from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
@@ -18,9 +20,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serving.errors import REQUEST_ID, answer
 
-__all__ = ["BodyLimit", "OriginCheck", "RequestId", "TooLarge"]
+__all__ = ["BodyLimit", "HostCheck", "OriginCheck", "RequestId", "TooLarge", "TooSlow"]
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_HEADER_BYTES = 32 << 10
+_SLOWEST = 16 << 10
+"""Bytes a second that a body must come in with, after a while: a poor telephone line has more."""
 
 
 class TooLarge(HTTPException, MultiPartException):
@@ -31,8 +36,19 @@ class TooLarge(HTTPException, MultiPartException):
         HTTPException.__init__(self, 413, self.message)
 
 
+class TooSlow(HTTPException, MultiPartException):
+    """A body keeps the service waiting; of both kinds, as ``TooLarge``."""
+
+    def __init__(self) -> None:
+        self.message = "the body did not come in time; send it again over a better line, or in parts"
+        HTTPException.__init__(self, 408, self.message, headers={"Connection": "close"})
+
+
 class RequestId:
-    """Gives each request an id, its caller's own where that is one, and tells it in the answer's headers."""
+    """Gives each request an id, its caller's own where that is one, and tells it in the answer's headers.
+
+    Headers that no caller needs are refused here, before anything reads them.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -51,22 +67,27 @@ class RequestId:
                 MutableHeaders(scope=message)[REQUEST_ID] = request_id
             await send(message)
 
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > _HEADER_BYTES:
+            refused = HTTPException(431, f"the headers have more than {_HEADER_BYTES:,} bytes; send fewer")
+            await _refuse(refused, scope, receive, send)
+            return
         await self.app(scope, receive, named)
 
 
 class BodyLimit:
-    """Refuses a body that is too large: by its announced size before a byte is read, else when it gets there.
+    """Refuses a body that is too large, by its announced size before a byte is read, or too slow.
 
     Args:
         app: What comes next.
         limit_of: Bytes that a path takes.
+        patience_s: How long no piece may come; and how long a body may be slower than ``_SLOWEST``.
     """
 
-    def __init__(self, app: ASGIApp, *, limit_of: Callable[[str], int]) -> None:
-        self.app, self.limit_of = app, limit_of
+    def __init__(self, app: ASGIApp, *, limit_of: Callable[[str], int], patience_s: float) -> None:
+        self.app, self.limit_of, self.patience_s = app, limit_of, patience_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with a body that ends in ``TooLarge`` beyond the limit."""
+        """Pass the request on with a body that ends in ``TooLarge`` or ``TooSlow`` beyond the limits."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -75,17 +96,61 @@ class BodyLimit:
         if announced.isdecimal() and int(announced) > limit:
             await _refuse(TooLarge(limit), scope, receive, send)
             return
-        seen = 0
+        await self.app(scope, _Body(receive, limit, self.patience_s).receive, send)
 
-        async def counted() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > limit:
-                raise TooLarge(limit)
-            return message
 
-        await self.app(scope, counted, send)
+class _Body:
+    """A body on its way: how much has come, and how long was waited for it."""
+
+    def __init__(self, receive: Receive, limit: int, patience_s: float) -> None:
+        self._receive, self._limit, self._patience_s = receive, limit, patience_s
+        self._seen, self._waited_s, self._is_whole = 0, 0.0, False
+
+    async def receive(self) -> Message:
+        """Return its next piece; after the last one, whatever happens next, however late."""
+        if self._is_whole:
+            return await self._receive()
+        left_s = self._patience_s + self._seen / _SLOWEST - self._waited_s
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(min(left_s, self._patience_s)):
+                message = await self._receive()
+        except TimeoutError:
+            raise TooSlow from None
+        self._waited_s += time.monotonic() - began
+        self._seen += len(message.get("body", b""))
+        self._is_whole = not message.get("more_body", False)
+        if self._seen > self._limit:
+            raise TooLarge(self._limit)
+        return message
+
+
+class HostCheck:
+    """Refuses requests under a name that is not this machine's, where no key is asked for.
+
+    A page may have its own name lead here (DNS rebinding): a browser then takes it for one of this service.
+
+    Args:
+        app: What comes next.
+        names: Of this machine, as they stand in ``Host``, without a port; empty: any.
+        exempt: Paths that check it themselves.
+    """
+
+    def __init__(self, app: ASGIApp, *, names: Collection[str], exempt: Collection[str] = ()) -> None:
+        self.app, self.names, self.exempt = app, {name.lower() for name in names}, exempt
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is meant for this machine."""
+        if scope["type"] == "http" and self.names and scope["path"] not in self.exempt:
+            host = urlsplit(f"//{Headers(scope=scope).get('host', '')}").netloc
+            name = re.sub(r":\d+$", "", host).lower()
+            if name not in self.names:
+                remedy = "where a proxy sends it, name it in RAG_MCP_HOSTS"
+                await _refuse(
+                    HTTPException(421, f"{host!r} is not this service; {remedy}"), scope, receive, send
+                )
+                return
+        await self.app(scope, receive, send)
 
 
 class OriginCheck:
@@ -93,23 +158,27 @@ class OriginCheck:
 
     Args:
         app: What comes next.
+        allowed: Origins of other sites whose pages may; ``*``: any.
         exempt: Paths that check it themselves.
     """
 
-    def __init__(self, app: ASGIApp, *, exempt: Collection[str] = ()) -> None:
-        self.app, self.exempt = app, exempt
+    def __init__(self, app: ASGIApp, *, allowed: Collection[str] = (), exempt: Collection[str] = ()) -> None:
+        self.app, self.allowed, self.exempt = app, allowed, exempt
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on what comes from no browser, or from a page of this service."""
+        """Pass on what comes from no browser, from a page of this service, or of an allowed one."""
         is_checked = scope["type"] == "http" and scope["path"] not in self.exempt
         if is_checked and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
             headers = Headers(scope=scope)
             origin = headers.get("origin")
-            if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+            if origin is not None and not self._is_allowed(origin, headers.get("host", "")):
                 refused = HTTPException(403, f"a page of {origin!r} may not change anything here")
                 await _refuse(refused, scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+    def _is_allowed(self, origin: str, host: str) -> bool:
+        return urlsplit(origin).netloc == host or origin in self.allowed or "*" in self.allowed
 
 
 async def _refuse(error: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:

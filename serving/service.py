@@ -5,22 +5,28 @@ No HTTP here: values of the library in, bodies of ``schemas`` out. Whatever a me
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import functools
 import logging
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
-
-import anyio
-import anyio.to_thread
 
 from rag_platform.answering.conversations import Conversations
 from rag_platform.answering.reply import Event, Reply
 from rag_platform.embedding.encoders import can_load, resolve
+from rag_platform.entries import Entry
+from rag_platform.entries import Entry
 from rag_platform.errors import MissingDependency, RagError, UnknownName
-from rag_platform.listing import among
+from rag_platform.keys import Principal
+from rag_platform.listing import Models, among
 from rag_platform.platform import RagPlatform
+from rag_platform.retrieval.batch import Wanted
 from rag_platform.retrieval.filters import Filters, parse_filters
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.system import System
+from serving.chat_models import chat_models
 from serving.ingestions import Ingestions
 from serving.schemas.ask import AskAnswer, AskRequest
 from serving.schemas.search import SearchAnswer, SearchedBody, SearchRequest
@@ -43,18 +49,26 @@ class Service:
         self.system = system
         self.platform = RagPlatform(system=system)
         self.ingestions = Ingestions(system)
-        self.conversations = Conversations(system.home / "conversations.sqlite")
-        self.limiter = anyio.CapacityLimiter(SEARCHES_AT_ONCE)
+        self.conversations = Conversations(
+            system.home / "conversations.sqlite", days=system.settings.conversation_days
+        )
+        self._threads = ThreadPoolExecutor(SEARCHES_AT_ONCE, thread_name_prefix="question")
         self.model_problem = "the embedding model is still loading"
 
     def close(self) -> None:
         """Let what is being ingested end, and close the conversations; the system stays open."""
         self.ingestions.stop()
+        self.system.webhooks.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self.conversations.close()
 
+    def begun(self, work: Callable[[], T]) -> Future[T]:
+        """Have ``work`` run in a thread; at most ``SEARCHES_AT_ONCE`` run at the same time."""
+        return self._threads.submit(contextvars.copy_context().run, work)
+
     async def off_loop(self, work: Callable[[], T]) -> T:
-        """Run ``work`` in a thread; at most ``SEARCHES_AT_ONCE`` run at the same time."""
-        return await anyio.to_thread.run_sync(work, limiter=self.limiter)
+        """Run ``work`` in a thread, where it stays to its end even if nobody waits for it any more."""
+        return await asyncio.wrap_future(self.begun(work))
 
     async def warm_up(self) -> None:
         """Load the model before the first question needs it; a failure is told by ``/readyz``."""
@@ -73,25 +87,35 @@ class Service:
             raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
         self.system.encoder(spec.name).encode(["नेपाल"], "query")
 
-    def search(self, request: SearchRequest) -> SearchAnswer:
-        """Answer a search, with the settings' defaults for what it leaves open."""
-        options, filters = self._searched(request)
+    def search(self, request: SearchRequest, caller: Principal) -> SearchAnswer:
+        """Answer a search, with the settings' defaults for what it leaves open.
+
+        Raises:
+            Forbidden: A collection is not the caller's.
+        """
+        names = self.named(request, caller)
+        options, filters = self._searched(request, names)
         result = self.platform.search(
             request.query,
-            collection=request.collections or request.collection,
+            collection=names,
             options=options,
             embedding_model=request.embedding_model,
         )
         return SearchAnswer.of(result, filters.understood, explain=request.explain)
 
-    def begin(self, request: AskRequest) -> Asked:
-        """Begin to answer a question; nothing is asked of a model yet."""
-        options, filters = self._searched(request)
+    def begin(self, request: AskRequest, caller: Principal) -> Asked:
+        """Begin to answer a question; nothing is asked of a model yet.
+
+        Raises:
+            Forbidden: A collection is not the caller's.
+        """
+        names = self.named(request, caller)
+        options, filters = self._searched(request, names)
         key = request.conversation_id
-        turns = request.turns if key is None else self.conversations.turns(key)
+        turns = request.turns if key is None else self.conversations.turns(key, owner=caller.name)
         events = self.platform.stream(
             request.question,
-            collection=request.collections or request.collection,
+            collection=names,
             options=options,
             embedding_model=request.embedding_model,
             generator=request.model,
@@ -102,9 +126,83 @@ class Service:
         )
         if key is None and request.history is None:
             key = self.conversations.new_id()
-        return Asked(self, events, filters, key, request.question)
+        return Asked(self, events, filters, key, request.question, caller.name)
 
-    def _searched(self, request: SearchedBody) -> tuple[SearchOptions, Filters]:
+    def chat_models(self, caller: Principal, found: Models | None = None) -> list[str]:
+        """Return what a chat completion may name as its model: what is published, and who answers."""
+        known = found or self.platform.models()
+        settings = self.system.settings
+        model = resolve(settings.embedding_model).name
+        published = [one.collection for one in self.system.index.published() if one.model == model]
+        generators = [one.name for one in known.generators if not (one.active or one.remedy)]
+        usual = caller.default(settings.collection_name)
+        return chat_models(filter(caller.may_use, published), generators, usual)
+
+    def documents(
+        self,
+        collection: str | None,
+        caller: Principal,
+        *,
+        deleted: bool = False,
+        after: tuple[str, str] | None = None,
+        limit: int = -1,
+    ) -> list[Entry]:
+        """Return documents of a collection, or of all that are the caller's, as ``Catalog.page``.
+
+        Raises:
+            Forbidden: The collection is not the caller's.
+            UnknownName: There is no such collection.
+        """
+        catalog = self.system.catalog
+        if collection is not None:
+            caller.check_collections([collection])
+            if collection not in (known := catalog.collections()):
+                raise UnknownName("collection", collection, known)
+        names = caller.collections if collection is None else [collection]
+        return catalog.page(names, deleted=deleted, after=after, limit=limit)
+
+    def wanted(self, request: SearchRequest, caller: Principal) -> tuple[Wanted, Filters]:
+        """Return a search as the library knows it, and how its filters were understood.
+
+        Raises:
+            Forbidden: A collection is not the caller's.
+        """
+        names = self.named(request, caller)
+        options, filters = self._searched(request, names)
+        model = resolve(request.embedding_model or self.system.settings.embedding_model).name
+        return Wanted(request.query, names, model, options), filters
+
+    def versions(self, wanted: Wanted) -> list[str]:
+        """Return what changes with every generation that a search looks at.
+
+        Raises:
+            UnknownName: Nothing is published under one of these names.
+        """
+        return [self.system.searcher.version(name, wanted.model) for name in wanted.collections]
+
+    def named(self, request: SearchedBody, caller: Principal) -> list[str]:
+        """Return the collections that a request is about.
+
+        Raises:
+            Forbidden: One is not the caller's.
+        """
+        usual = caller.default(self.system.settings.collection_name)
+        names = request.collections or [request.collection or usual]
+        caller.check_collections(names)
+        return names
+
+    def entry(self, document_id: str, caller: Principal) -> Entry:
+        """Return what is known of a document; of one that is not the caller's, nothing.
+
+        Raises:
+            UnknownName: There is none that it may see.
+        """
+        entry = self.system.catalog.known(document_id)
+        if entry.deleted or not caller.may_use(entry.collection):
+            raise UnknownName("document", document_id, [])
+        return entry
+
+    def _searched(self, request: SearchedBody, names: list[str]) -> tuple[SearchOptions, Filters]:
         """Return how is searched, and how the filters were understood; a request loads no reranker."""
         defaults = self.system.search_options
         if request.reranker not in (None, "none", defaults.reranker):
@@ -112,8 +210,7 @@ class Service:
         filters = parse_filters(request.filters)
         where = filters.conditions
         if request.documents:
-            named = request.collections or [request.collection or self.system.settings.collection_name]
-            where = (*where, among(self.system, request.documents, named))
+            where = (*where, among(self.system, request.documents, names))
         return request.options(defaults, where), filters
 
     def readiness(self) -> ReadyAnswer | NotReadyAnswer:
@@ -148,25 +245,33 @@ class Asked:
         filters: Filters,
         conversation_id: str | None,
         question: str,
+        owner: str,
     ) -> None:
         self._service, self._events, self._filters = service, events, filters
-        self._conversation_id, self._question = conversation_id, question
+        self._conversation_id, self._question, self._owner = conversation_id, question, owner
+        self._step: Future[Event | None] | None = None
 
     async def next(self) -> Event | None:
         """Return the next event; None after the last."""
-        return await self._service.off_loop(lambda: next(self._events, None))
+        self._step = self._service.begun(functools.partial(next, self._events, None))
+        return await asyncio.wrap_future(self._step)
 
     async def finished(self, reply: Reply) -> AskAnswer:
         """Keep the exchange where it belongs to a conversation, and return the answer."""
         key = self._conversation_id
         if key is not None:
             keep = self._service.conversations.add
-            await self._service.off_loop(lambda: keep(key, self._question, reply.answer))
+            await self._service.off_loop(
+                lambda: keep(key, self._question, reply.answer, owner=self._owner)
+            )
         return AskAnswer.of(reply, self._filters.understood, key)
 
     async def abandon(self) -> None:
-        """Let go of an answer that nobody waits for any more."""
+        """Let go of an answer that nobody waits for any more, as soon as its last step has ended."""
         close = getattr(self._events, "close", None)
-        if close is not None:
-            with anyio.CancelScope(shield=True):
-                await self._service.off_loop(close)
+        if close is None:
+            return
+        if self._step is None or self._step.done():
+            await self._service.off_loop(close)
+        else:  # in the thread that makes the step
+            self._step.add_done_callback(lambda _: close())

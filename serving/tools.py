@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from rag_platform.answering.conversation import Turn as Said
 from rag_platform.embedding import encoders
 from rag_platform.entries import Entry
 from rag_platform.errors import CallerError, MissingDependency, UnknownName
+from rag_platform.keys import EVERYBODY, Principal, Scope
 from rag_platform.platform import RagPlatform
 from rag_platform.retrieval.filters import parse_filters
 from rag_platform.system import System
@@ -38,7 +40,10 @@ from serving.tool_answers import (
     Turn,
 )
 
-__all__ = ["Tools"]
+__all__ = ["CALLER", "Tools"]
+
+CALLER: ContextVar[Principal] = ContextVar("caller", default=EVERYBODY)
+"""Who calls a tool; the client that started this process, unless the protocol says otherwise."""
 
 _MOST_CHARACTERS = 20_000
 """Of a document's text in one answer; an agent asks for the rest."""
@@ -100,7 +105,7 @@ class Tools:
         defaults = self._rag.system.search_options
         result = self._rag.search(
             query,
-            collection=collections,
+            collection=self._named(collections),
             k=k,
             options=dataclasses.replace(
                 defaults,
@@ -138,7 +143,7 @@ class Tools:
         """
         reply = self._rag.ask(
             question,
-            collection=collections,
+            collection=self._named(collections),
             k=k,
             filters=filters or (),
             history=[Said(turn.role, turn.content) for turn in history or []],
@@ -167,11 +172,17 @@ class Tools:
         last_page: Annotated[int | None, Field(ge=1)] = None,
     ) -> DocumentText:
         """Read a document page by page, as it was read; long ones in several calls, see `next_page`."""
+        caller = _caller("read")
         known = self._rag.system.catalog.collections()
-        if collection is not None and collection not in known:
-            raise UnknownName("collection", collection, known)
+        if collection is not None:
+            caller.check_collections([collection])
+            if collection not in known:
+                raise UnknownName("collection", collection, known)
+        usual = caller.default(self._rag.system.settings.collection_name)
         try:
-            found = self._rag.document(document, collection=collection)
+            found = self._rag.document(document, collection=collection or usual)
+            if not caller.may_use(found.entry.collection):
+                raise UnknownName("document", document, [])
         except UnknownName as error:
             if error.known:
                 raise
@@ -196,7 +207,13 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=500)] = 100,
     ) -> DocumentsListed:
         """List the documents with their state, and why one could not be read."""
-        found = [entry for entry in self._rag.documents(collection) if status in (None, entry.status)]
+        caller = _caller("read")
+        caller.check_collections([] if collection is None else [collection])
+        found = [
+            entry
+            for entry in self._rag.documents(collection)
+            if status in (None, entry.status) and caller.may_use(entry.collection)
+        ]
         end = offset + limit
         return DocumentsListed(
             documents=[DocumentListed(**_listed(entry)) for entry in found[offset:end]],
@@ -216,11 +233,13 @@ class Tools:
                     generations={made.model: made.generation for made in one.generations},
                 )
                 for one in self._rag.collections()
+                if _caller("read").may_use(one.name)
             ]
         )
 
     def list_models(self) -> ModelsListed:
         """List the embedding models, rerankers and answering models: which are active, which can load."""
+        _caller("read")
         known = self._rag.models()
         return ModelsListed(
             models=[
@@ -239,11 +258,21 @@ class Tools:
         force: Annotated[bool, Field(description="do everything again, current or not")] = False,
     ) -> Ingestion:
         """Take a file of an allowed folder to the published collection; waits until it can be searched."""
-        made = self._rag.ingest(self._allowed(path), collection=collection, force=force)
+        into = self._of(_caller("ingest"), None if collection is None else [collection])
+        made = self._rag.ingest(self._allowed(path), collection=into[0], force=force)
         if not made:
             raise CallerError(f"{path!r} says something of a document, it is none; ingest the document")
         given = {field: getattr(made[0], field) for field in Ingestion.model_fields if field != "error"}
         return Ingestion(**given, error=made[0].failure.message if made[0].failure else None)
+
+    def _named(self, collections: Sequence[str] | None) -> list[str]:
+        """Return the collections that a question is about; it is the caller's to read them."""
+        return self._of(_caller("read"), collections)
+
+    def _of(self, caller: Principal, collections: Sequence[str] | None) -> list[str]:
+        names = list(collections or [caller.default(self._rag.system.settings.collection_name)])
+        caller.check_collections(names)
+        return names
 
     def _allowed(self, path: str) -> Path:
         """Return the real file behind a path that agents name, where it lies in an allowed folder.
@@ -260,6 +289,17 @@ class Tools:
                 raise CallerError(f"{path!r} is no file; name one, folders are ingested with `rag ingest`")
         allowed = ", ".join(map(str, self._folders)) or "none, see RAG_MCP_FOLDERS"
         raise CallerError(f"{path!r} lies in no folder that may be ingested from; allowed: {allowed}")
+
+
+def _caller(scope: Scope) -> Principal:
+    """Return who calls, where it may do this.
+
+    Raises:
+        Forbidden: It may not.
+    """
+    caller = CALLER.get()
+    caller.check(scope)
+    return caller
 
 
 def _listed(entry: Entry) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What ``rag serve`` and ``rag mcp`` share: an address of our own, and the server that answers there.
+"""What ``rag serve`` and ``rag mcp`` share: an address of our own, taken before anybody is told of it.
 
-The address is taken before anybody is told of it. What is served stands in ``serving``.
+What is served there, and how, stands in ``serving``.
 """
 
 from __future__ import annotations
@@ -8,17 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from rag_platform.errors import EnvironmentProblem
 
-__all__ = ["listening", "serve_on"]
+__all__ = ["listening"]
 
 _BACKLOG = 2048
 """Connections that wait to be taken, as uvicorn has it."""
-_LAST_S = 30
-"""Seconds that answers under way are given after Ctrl-C; an endless stream would hold the process."""
 
 
 @contextlib.contextmanager
@@ -44,37 +41,3 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 def _reason(error: OSError) -> str:
     named = error.errno is not None and error.errno > 0  # of a name that cannot be looked up it is negative
     return os.strerror(error.errno or 0) if named else str(error.strerror)
-
-
-def serve_on(
-    taken: socket.socket,
-    app: Callable[..., Any] | str,
-    *,
-    verbose: bool,
-    reload: bool = False,
-) -> None:
-    """Answer there until Ctrl-C.
-
-    Args:
-        taken: Where, of ``listening``.
-        app: An application, or with ``reload`` the import string of what makes one.
-        verbose: Log every request.
-        reload: Start anew when the code changes.
-    """
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,
-        factory=reload,
-        reload=reload,
-        log_level="info" if verbose else "warning",
-        timeout_graceful_shutdown=_LAST_S,
-    )
-    server = uvicorn.Server(config)
-    with contextlib.suppress(KeyboardInterrupt):  # the way to stop it
-        if reload:
-            from uvicorn.supervisors import ChangeReload
-
-            ChangeReload(config, target=server.run, sockets=[taken]).run()
-        else:
-            server.run(sockets=[taken])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rag_platform.cli.listening import listening, serve_on
+from rag_platform.cli.listening import listening
 from rag_platform.cli.options import (
     Embedding,
     EnvFile,
@@ -60,13 +60,14 @@ def mcp(
         return
     from serving.binding import check_binding
 
-    check_binding(settings.host, open_to_all=settings.open_to_all)
+    check_binding(settings)
     with listening(settings.host, settings.mcp_port) as taken:
         from serving.mcp import PATH, http_app
+        from serving.server import run
 
         app = http_app(open_system(settings), warm=not no_init)
         say(
             f"MCP server of {settings.home} on http://{settings.host}:{settings.mcp_port}{PATH}"
             " (Ctrl-C stops it)"
         )
-        serve_on(taken, app, verbose=verbose)
+        run(taken, app, settings, log_level="info" if verbose else "warning")

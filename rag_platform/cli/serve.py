@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rag_platform.cli.listening import listening, serve_on
+from rag_platform.cli.listening import listening
 from rag_platform.cli.options import EnvFile, Verbose, open_settings, open_system
 from rag_platform.cli.render import say
 
@@ -25,13 +25,15 @@ def serve(
     from serving.app import create_app
     from serving.binding import check_binding
     from serving.mcp import allowed_folders
+    from serving.server import run
 
     settings = open_settings(env_file, verbose, RAG_HOST=host, RAG_PORT=port)
-    check_binding(settings.host, open_to_all=settings.open_to_all)
+    check_binding(settings)
     allowed_folders(settings)
     with listening(settings.host, settings.port) as taken:
         application = "serving.app:create_app" if reload else create_app(system=open_system(settings))
         if reload:
             os.environ.update(settings.environment())  # the restarted process reads them from there
         say(f"serving {settings.home} on http://{settings.host}:{settings.port} (Ctrl-C stops it)")
-        serve_on(taken, application, verbose=verbose, reload=reload)
+        level = "info" if verbose else "warning"
+        run(taken, application, settings, log_level=level, factory=reload, reload=reload)

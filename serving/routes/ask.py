@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from rag_platform.answering.reply import Delta, Done, Event, Sources
 from serving.binding import is_local
 from serving.errors import described
+from serving.guard import principal
 from serving.routes.common import errors, service_of
 from serving.schemas.ask import (
     AskAnswer,
@@ -67,7 +68,7 @@ async def ask(body: AskRequest, request: Request) -> Response | AskAnswer:
 async def answered(body: AskRequest, request: Request) -> Response | AskAnswer:
     """Answer whole or in events, as the request wants it."""
     service = service_of(request)
-    asked = await service.off_loop(lambda: service.begin(body))
+    asked = await service.off_loop(lambda: service.begin(body, principal(request)))
     first = await asked.next()
     if body.stream or _EVENTS in request.headers.get("accept", ""):
         return StreamingResponse(_events(asked, first, request), media_type=_EVENTS, headers=_STREAM)

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+import anyio.to_thread
 from fastapi import Request
 
-from serving.schemas.state import ErrorAnswer
+from serving.schemas.state import ChatErrorAnswer, ErrorAnswer
 from serving.service import Service
 
-__all__ = ["Responses", "errors", "service_of"]
+__all__ = ["Responses", "aside", "errors", "service_of"]
+
+T = TypeVar("T")
 
 Responses = dict[int | str, dict[str, Any]]
 
 _MEANINGS = {
     400: "A value that cannot be worked with",
-    403: "Not from here",
+    401: "A key is asked for",
+    403: "The key is not for this, or a page of another site asks",
     404: "An unknown name",
+    408: "The body did not come in time",
     413: "The body is too large",
+    421: "A name that is not this service's",
     422: "A field is unknown, missing or of the wrong type",
+    429: "Too many requests in a minute",
+    431: "The headers are too large",
     502: "A remote service failed",
-    503: "Nothing is published yet, or a part is not available",
+    503: "Nothing is published yet, a part is not available, or there is too much to do",
 }
+_ANY = frozenset({401, 403, 421, 422, 429, 431, 503})
+"""What any route may answer."""
 
 
 def service_of(request: Request) -> Service:
@@ -30,9 +41,14 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def errors(*statuses: int) -> Responses:
-    """Return how these errors are documented; 422 is any route's."""
+async def aside(work: Callable[[], T]) -> T:
+    """Run ``work`` that asks no model in a thread; who is cancelled does not wait for it."""
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def errors(*statuses: int, chat: bool = False) -> Responses:
+    """Return how these errors are documented, ``chat`` in OpenAI's form."""
     return {
-        status: {"model": ErrorAnswer, "description": _MEANINGS[status]}
-        for status in sorted({*statuses, 422})
+        status: {"model": ChatErrorAnswer if chat else ErrorAnswer, "description": _MEANINGS[status]}
+        for status in sorted({*statuses, *_ANY})
     }

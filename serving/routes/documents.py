@@ -19,10 +19,13 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
+from rag_platform.errors import UnknownName
+from rag_platform.keys import Principal
 from rag_platform.receiving import receive, safe_name, said
+from serving.guard import principal
 from serving.ingestions import Job
 from serving.middleware import TooLarge
-from serving.routes.common import Responses, errors, service_of
+from serving.routes.common import Responses, aside, errors, service_of
 from serving.schemas.documents import (
     DocumentAnswer,
     DocumentsAnswer,
@@ -107,11 +110,13 @@ async def uploaded(
         names: Other names of the form's fields.
     """
     service = service_of(request)
+    caller = principal(request)
     form = await _form(request)
     try:
         files = _files(form)
         fields = _fields(form, names, wait=wait)
-        job = await anyio.to_thread.run_sync(lambda: _received(service, files, fields))
+        collection = _collection(service, fields.collection, caller)
+        job = await anyio.to_thread.run_sync(lambda: _received(service, files, fields, collection))
     finally:
         await form.close()
     return await _answered(service, job, response, wait=fields.wait)
@@ -121,15 +126,15 @@ async def uploaded(
 async def text(body: TextRequest, request: Request, response: Response) -> JobAnswer:
     """Take a text that is in no file; the same name again is a new version of it."""
     service = service_of(request)
+    collection = _collection(service, body.collection, principal(request))
 
     def put() -> Job:
-        collection = body.collection or service.system.settings.collection_name
         source = service.platform.put_text(
             body.text, name=body.name, collection=collection, metadata=body.metadata
         )
         return service.ingestions.submit("ingest", collection, [source], left=_is_left(service, body.wait))
 
-    return await _answered(service, await anyio.to_thread.run_sync(put), response, wait=body.wait)
+    return await _answered(service, await aside(put), response, wait=body.wait)
 
 
 @router.get("/v1/documents", responses=errors(404))
@@ -137,37 +142,47 @@ async def documents(
     request: Request, collection: str | None = None, deleted: bool = False
 ) -> DocumentsAnswer:
     """List the documents of a collection, or of all, with their state."""
-    platform = service_of(request).platform
-    found = await anyio.to_thread.run_sync(lambda: platform.documents(collection, deleted=deleted))
-    return DocumentsAnswer(documents=[DocumentAnswer.of(entry) for entry in found])
+    platform, caller = service_of(request).platform, principal(request)
+    caller.check_collections([] if collection is None else [collection])
+    found = await aside(lambda: platform.documents(collection, deleted=deleted))
+    return DocumentsAnswer(
+        documents=[DocumentAnswer.of(entry) for entry in found if caller.may_use(entry.collection)]
+    )
 
 
 @router.get("/v1/documents/{document_id}", responses=errors(404))
 async def document(document_id: UUID, request: Request) -> StoredAnswer:
     """Return a document with its pages and passages."""
-    platform = service_of(request).platform
-    found = await anyio.to_thread.run_sync(lambda: platform.document(str(document_id)))
-    return StoredAnswer.of_stored(found)
+    service, caller = service_of(request), principal(request)
+
+    def stored() -> StoredAnswer:
+        entry = service.entry(str(document_id), caller)
+        return StoredAnswer.of_stored(service.platform.document(entry.document_id))
+
+    return await aside(stored)
 
 
 @router.delete("/v1/documents/{document_id}", responses={**_JOB, **errors(404)})
 async def delete(document_id: UUID, request: Request, response: Response, wait: bool = False) -> JobAnswer:
     """Remove a document from the inbox at once, and from the collection with its next generation."""
-    service = service_of(request)
+    service, caller = service_of(request), principal(request)
 
     def removed() -> Job:
-        entry = service.platform.remove(str(document_id))
+        entry = service.platform.remove(service.entry(str(document_id), caller).document_id)
         left = _is_left(service, wait)
         return service.ingestions.submit("delete", entry.collection, [entry.source], left=left)
 
-    return await _answered(service, await anyio.to_thread.run_sync(removed), response, wait=wait)
+    return await _answered(service, await aside(removed), response, wait=wait)
 
 
 @router.get("/v1/jobs/{job_id}", responses=errors(404))
 async def job(job_id: str, request: Request) -> JobAnswer:
     """Say how a piece of ingestion goes."""
     ingestions = service_of(request).ingestions
-    return answer_of(await anyio.to_thread.run_sync(lambda: ingestions.get(job_id)))
+    found = await aside(lambda: ingestions.get(job_id))
+    if not principal(request).may_use(found.collection):
+        raise UnknownName("job", job_id, [])
+    return answer_of(found)
 
 
 def answer_of(job: Job) -> JobAnswer:
@@ -185,7 +200,7 @@ def answer_of(job: Job) -> JobAnswer:
 
 async def _answered(service: Service, job: Job, response: Response, *, wait: bool) -> JobAnswer:
     if wait:
-        job = await service.ingestions.ended(job, WAIT_S)
+        job = await service.ingestions.ended(job, min(WAIT_S, 0.9 * service.system.settings.deadline_s))
     if job.finished_at is None:
         response.status_code = 202
         response.headers["Location"] = f"/v1/jobs/{job.job_id}"
@@ -234,9 +249,21 @@ def _fields(form: FormData, names: Mapping[str, str], *, wait: bool) -> UploadFi
         raise RequestValidationError(faults) from error
 
 
-def _received(service: Service, files: list[tuple[str, BinaryIO]], fields: UploadFields) -> Job:
+def _collection(service: Service, named: str | None, caller: Principal) -> str:
+    """Return where documents go.
+
+    Raises:
+        Forbidden: It is not the caller's.
+    """
+    collection = named or caller.default(service.system.settings.collection_name)
+    caller.check_collections([collection])
+    return collection
+
+
+def _received(
+    service: Service, files: list[tuple[str, BinaryIO]], fields: UploadFields, collection: str
+) -> Job:
     changes = said(fields.metadata, kinds=fields.kinds, language=fields.language)
-    collection = fields.collection or service.system.settings.collection_name
     sources = receive(service.system, collection, files, changes=changes)
     return service.ingestions.submit(
         "ingest",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
+from serving.guard import principal
 from serving.routes.common import errors, service_of
 from serving.schemas.search import SearchAnswer, SearchRequest
 
@@ -19,4 +20,4 @@ router = APIRouter(tags=["questions"])
 async def search(body: SearchRequest, request: Request) -> SearchAnswer:
     """Return the passages that answer a question best."""
     service = service_of(request)
-    return await service.off_loop(lambda: service.search(body))
+    return await service.off_loop(lambda: service.search(body, principal(request)))

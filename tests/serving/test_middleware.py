@@ -13,9 +13,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from rag_platform.cli.app import main
 from rag_platform.errors import InvalidSetting
-from serving.binding import check_binding, is_local
+from rag_platform.keys import Keys
+from rag_platform.settings import Settings
+from serving.binding import asked_keys, check_binding, is_local, origins
 from serving.errors import answer
-from serving.middleware import BodyLimit, OriginCheck, RequestId, TooLarge
+from serving.middleware import BodyLimit, HostCheck, OriginCheck, RequestId, TooLarge, TooSlow
 
 
 async def reads_all(scope: Scope, receive: Receive, send: Send) -> None:
@@ -24,7 +26,7 @@ async def reads_all(scope: Scope, receive: Receive, send: Send) -> None:
         while (await receive()).get("more_body"):
             pass
         status, body = 200, b"read"
-    except TooLarge as error:
+    except (TooLarge, TooSlow) as error:
         response = answer(Request(scope), error)
         status, body = response.status_code, bytes(response.body)
     await send({"type": "http.response.start", "status": status, "headers": []})
@@ -49,7 +51,7 @@ def call(app: Any, pieces: list[bytes], **headers: str) -> tuple[int, bytes, int
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent), read
 
 
-LIMITED = BodyLimit(reads_all, limit_of=lambda path: 10)
+LIMITED = BodyLimit(reads_all, limit_of=lambda path: 10, patience_s=5)
 
 
 def test_a_body_within_the_limit_is_read() -> None:
@@ -89,6 +91,38 @@ def test_who_checks_origins_itself_is_left_alone() -> None:
     assert call(OriginCheck(reads_all, exempt=("/x",)), [b""], origin="null", host="here")[0] == 200
 
 
+def test_a_page_that_is_allowed_may_change_something() -> None:
+    app = OriginCheck(reads_all, allowed=["https://app.example"])
+    assert call(app, [b""], origin="https://app.example", host="here:8080")[0] == 200
+    assert call(app, [b""], origin="https://app.example:444", host="here:8080")[0] == 403
+    assert call(OriginCheck(reads_all, allowed=["*"]), [b""], origin="null", host="here")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8080", 200),
+        ("LOCALHOST", 200),
+        ("[::1]:8080", 200),
+        ("evil.example:8080", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1@evil.example", 421),
+        ("", 421),
+    ],
+)
+def test_a_name_that_is_not_this_machine_is_refused(host: str, status: int) -> None:
+    app = HostCheck(reads_all, names=["localhost", "127.0.0.1", "[::1]"])
+    assert call(app, [b""], host=host)[0] == status
+    assert call(HostCheck(reads_all, names=()), [b""], host=host)[0] == 200
+    assert call(HostCheck(reads_all, names=["localhost"], exempt=("/x",)), [b""], host=host)[0] == 200
+
+
+def test_headers_have_a_limit() -> None:
+    status, body, read = call(RequestId(reads_all), [b""], cookie="x" * 33_000)
+    assert (status, read) == (431, 0)
+    assert json.loads(body)["code"] == "headers_too_large"
+
+
 def test_an_id_is_given_and_told() -> None:
     seen: list[str] = []
 
@@ -104,11 +138,31 @@ def test_an_id_is_given_and_told() -> None:
     assert seen[1] != seen[2]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.20", "rag.example.org", ""])
-def test_an_address_that_others_reach_is_refused_with_the_remedy(host: str) -> None:
-    with pytest.raises(InvalidSetting, match="set RAG_OPEN_TO_ALL=true"):
-        check_binding(host, open_to_all=False)
-    check_binding(host, open_to_all=True)
+def settings(host: str, **more: object) -> Settings:
+    return Settings.load(None, RAG_HOST=host, **more)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.20", "rag.example.org"])
+def test_an_address_that_others_reach_asks_for_keys(host: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match=r"there is none yet.*rag keys add.*set RAG_OPEN_TO_ALL=true"):
+        check_binding(settings(host, RAG_HOME=tmp_path))
+    with pytest.raises(InvalidSetting, match=r"RAG_API_KEYS=off.*set RAG_OPEN_TO_ALL=true"):
+        check_binding(settings(host, RAG_HOME=tmp_path, RAG_API_KEYS="off"))
+    check_binding(settings(host, RAG_HOME=tmp_path, RAG_OPEN_TO_ALL="true"))
+    Keys(tmp_path).add("पुस्तकालय", ["read"])
+    check_binding(settings(host, RAG_HOME=tmp_path))
+    keys = asked_keys(settings(host, RAG_HOME=tmp_path))
+    assert keys is not None
+    assert [key.name for key in keys.all()] == ["पुस्तकालय"]
+
+
+def test_keys_are_asked_for_where_it_is_wanted(tmp_path: Path) -> None:
+    here = {"RAG_HOME": tmp_path}
+    assert asked_keys(settings("127.0.0.1", **here)) is None
+    assert asked_keys(settings("127.0.0.1", RAG_API_KEYS="required", **here)) is not None
+    assert asked_keys(settings("0.0.0.0", RAG_OPEN_TO_ALL="true", **here)) is None
+    both = settings("0.0.0.0", RAG_OPEN_TO_ALL="true", RAG_API_KEYS="required", **here)
+    assert asked_keys(both) is not None
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp"])
@@ -119,10 +173,22 @@ def test_the_command_line_refuses_it(
     with pytest.raises(SystemExit) as end:
         main([command, "--host", "0.0.0.0"])
     assert end.value.code == 1
-    assert "set RAG_OPEN_TO_ALL=true" in capsys.readouterr().err
+    assert "rag keys add NAME" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
 def test_this_machine_alone_is_no_danger(host: str) -> None:
     assert is_local(host)
-    check_binding(host, open_to_all=False)
+    check_binding(settings(host))
+
+
+@pytest.mark.parametrize("origin", ["example.org", "https://example.org/a", "ftp://example.org", "null"])
+def test_what_is_no_origin_is_refused(origin: str) -> None:
+    with pytest.raises(InvalidSetting, match=r"is no origin; write it as https://example\.org"):
+        origins(settings("127.0.0.1", RAG_CORS_ORIGINS=f"https://a.example,{origin}"))
+
+
+def test_any_page_may_call_only_where_keys_are_asked_for() -> None:
+    with pytest.raises(InvalidSetting, match="name the pages, or ask for keys"):
+        origins(settings("127.0.0.1", RAG_CORS_ORIGINS="*"))
+    assert origins(settings("127.0.0.1", RAG_CORS_ORIGINS="*", RAG_API_KEYS="required")) == ("*",)
