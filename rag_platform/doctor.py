@@ -131,7 +131,9 @@ def _models(settings: Settings) -> Iterator[Finding]:
     try:
         named = named_models(settings.model_profiles).encoders
     except InvalidSetting as error:
-        yield Finding("setting RAG_MODEL_PROFILES", Verdict.missing, str(error), "the message says what to do")
+        yield Finding(
+            "setting RAG_MODEL_PROFILES", Verdict.missing, str(error), "the message says what to do"
+        )
         return
     active = {resolve(name, named).name for name in (*settings.active_embedders, settings.embedding_model)}
     for spec in (*ENCODERS.values(), *named.values()):

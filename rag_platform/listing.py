@@ -166,7 +166,6 @@ def collections(system: System) -> list[CollectionState]:
 
 def models(system: System) -> Models:
     """Return the catalogues, with what of them is active."""
-    settings = system.settings
     used = {system.embedding().name, *system.embedders()}
     reranker = rerankers.resolve(system.search_options.reranker).name
     return Models(
