@@ -116,7 +116,11 @@ class Settings(BaseSettings):
     workers: int = _setting("RAG_WORKERS", 0, "processes that parse at once; 0: one a core", ge=0)
 
     # Chunking
-    chunker: str = _setting("RAG_CHUNKER", "recursive", "how text is cut")
+    chunker: str = _setting(
+        "RAG_CHUNKER",
+        "recursive",
+        "how text is cut: recursive (paragraphs, else lines, sentences, words), sentences, words",
+    )
     chunk_size: int = _setting("CHUNK_SIZE", 256, "tokens of a chunk", ge=16, le=8192)
     overlap_ratio: float = _setting(
         "OVERLAP_RATIO", 0.15, "share of a chunk repeated in the next", ge=0, lt=1

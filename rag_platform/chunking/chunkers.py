@@ -6,13 +6,14 @@ Spans only: a chunker never changes a character, and ``document.text[start:end]`
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import regex
 
 from rag_platform.chunking.parts import Part, fitting_header, parts
-from rag_platform.chunking.recursive import RecursiveChunker
+from rag_platform.chunking.recursive import SEPARATORS, RecursiveChunker
 from rag_platform.chunking.structure import outline
 from rag_platform.errors import UnknownName
 from rag_platform.protocols import Chunker, Tokenizer
@@ -46,7 +47,7 @@ class _MakeChunker(Protocol):
     def __call__(self, tokenizer: Tokenizer, *, size: int, overlap_ratio: float) -> Chunker: ...
 
 
-CHUNKERS: dict[str, _MakeChunker] = {"recursive": RecursiveChunker}
+CHUNKERS: Mapping[str, _MakeChunker] = {name: partial(RecursiveChunker, name=name) for name in SEPARATORS}
 
 
 def load_chunker(

@@ -1,12 +1,13 @@
 """Cuts at the coarsest separator that makes pieces small enough, and packs the pieces into chunks.
 
-Paragraphs, lines, sentences, words, graphemes, in this order. Linear in the length of the text.
+Paragraphs, lines, sentences, words, graphemes, in this order; or some of them only, which shows what the
+others are worth. Linear in the length of the text.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from rag_platform.protocols import Tokenizer
 from rag_platform.text.segment import grapheme_boundaries, is_grapheme_boundary, sentences
 from rag_platform.types import Span
 
-__all__ = ["RecursiveChunker"]
+__all__ = ["SEPARATORS", "RecursiveChunker"]
 
 
 class _Piece(NamedTuple):
@@ -36,13 +37,14 @@ def _sentence_starts(text: str) -> list[int]:
     return [span.start for span in sentences(text)]
 
 
-_SEPARATORS: tuple[Callable[[str], list[int]], ...] = (
-    _after(r"\n[^\S\n]*\n\s*"),
-    _after(r"\n\s*"),
-    _sentence_starts,
-    _after(r"\s+"),
-)
-"""Coarse to fine; what no separator makes small enough is cut between graphemes."""
+_paragraphs, _lines, _words = _after(r"\n[^\S\n]*\n\s*"), _after(r"\n\s*"), _after(r"\s+")
+
+SEPARATORS: Mapping[str, tuple[Callable[[str], list[int]], ...]] = {
+    "recursive": (_paragraphs, _lines, _sentence_starts, _words),
+    "sentences": (_sentence_starts, _words),
+    "words": (_words,),
+}
+"""Where each chunker of the family cuts, coarse to fine; what is still too large is cut between graphemes."""
 
 _PIECES_A_CHUNK = 8
 """Where no separator helps, pieces are so much smaller than a chunk, at one token a grapheme."""
@@ -53,17 +55,22 @@ _ROW_BEFORE = regex.compile(r"[^\S\n]*\|")
 class RecursiveChunker:
     """Passages of whole paragraphs, else whole lines, sentences, words, graphemes, up to a size.
 
+    ``sentences`` takes no heed of paragraphs and lines, ``words`` of sentences neither: windows of one size.
+
     Args:
         tokenizer: Counts the size.
         size: Tokens of a chunk at most.
         overlap_ratio: Share of ``size`` that a chunk repeats of the one before, at most: from the start of
             a sentence where one is near, else of a word; table rows are repeated whole or not at all.
+        name: A key of ``SEPARATORS``.
 
     Raises:
         InvalidSetting: ``size`` below 1, or a ratio outside [0, 1).
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, size: int, overlap_ratio: float) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, *, size: int, overlap_ratio: float, name: str = "recursive"
+    ) -> None:
         if size < 1:
             raise InvalidSetting(f"CHUNK_SIZE={size}: a chunk has at least 1 token; 256 is the default")
         if not 0 <= overlap_ratio < 1:
@@ -73,8 +80,9 @@ class RecursiveChunker:
             )
         self.size = size
         self.overlap = int(size * overlap_ratio)
-        self._tokenizer, self._overlap_ratio = tokenizer, overlap_ratio
-        self.recipe = f"recursive-1|size={size}|overlap={overlap_ratio:g}|{tokenizer.name}"
+        self._tokenizer, self._overlap_ratio, self._name = tokenizer, overlap_ratio, name
+        self._separators = SEPARATORS[name]
+        self.recipe = f"{name}-1|size={size}|overlap={overlap_ratio:g}|{tokenizer.name}"
 
     def split(self, text: str, *, reserve: int = 0) -> list[Span]:
         """Return the spans of the passages in order: none blank, none cutting a grapheme.
@@ -87,7 +95,8 @@ class RecursiveChunker:
         """
         if reserve:
             size = max(1, self.size - reserve)
-            smaller = RecursiveChunker(self._tokenizer, size=size, overlap_ratio=self._overlap_ratio)
+            ratio = self._overlap_ratio
+            smaller = RecursiveChunker(self._tokenizer, size=size, overlap_ratio=ratio, name=self._name)
             return smaller.split(text)
         cut = self._pieces(text, 0, len(text), 0)
         pieces = [piece for piece in cut if text[piece.start : piece.end].strip()]
@@ -105,8 +114,8 @@ class RecursiveChunker:
             yield _Piece(start, end, n_tokens)
             return
         cuts: list[int] = []
-        while level < len(_SEPARATORS) and not cuts:
-            found = (start + cut for cut in _SEPARATORS[level](text[start:end]))
+        while level < len(self._separators) and not cuts:
+            found = (start + cut for cut in self._separators[level](text[start:end]))
             cuts = [cut for cut in found if start < cut < end and is_grapheme_boundary(text, cut)]
             level += 1
         if not cuts:
@@ -166,7 +175,8 @@ class RecursiveChunker:
             return default
         chunk = text[previous.start : previous.end]
         fitting = [(at, n) for at, n in self._words_from_the_end(chunk, budget) if at > 0]
-        beginnings = set(_sentence_starts(chunk)) if fitting else set()
+        looks = bool(fitting) and _sentence_starts in self._separators
+        beginnings = set(_sentence_starts(chunk)) if looks else set()
         whole = [at for at, n in fitting if at in beginnings and 2 * n >= budget]
         words = [at for at, _ in fitting if not _is_inside_row(chunk, at)]
         if whole or words:

@@ -122,6 +122,8 @@ def test_ids_change_with_the_bytes_and_the_recipe() -> None:
 def test_the_recipe_names_everything_that_decides_the_cuts() -> None:
     chunker = load_chunker("recursive", tokenizer=load_tokenizer("xlm-r"))
     assert chunker.recipe == "recursive-1|size=256|overlap=0.15|xlm-r-1"
+    recipes = {load_chunker(name, tokenizer=GRAPHEMES).recipe for name in CHUNKERS}
+    assert len(recipes) == len(CHUNKERS) == 3
 
 
 def test_an_unknown_chunker_names_the_nearest() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_platform.chunking.chunkers import load_chunker
-from rag_platform.chunking.recursive import RecursiveChunker
+from rag_platform.chunking.recursive import SEPARATORS, RecursiveChunker
 from rag_platform.chunking.tokenizers import load_tokenizer
 from rag_platform.errors import InvalidSetting
 from rag_platform.text.normalize import stored_text
@@ -19,12 +19,12 @@ ALPHABET = "कषतरनयािे्ं\u200d  \n\n।॥?!.|aB9१"
 TEXTS = st.text(ALPHABET, max_size=200) | st.text(max_size=80) | st.text(ALPHABET[:11], max_size=120)
 
 
-def chunker(size: int, ratio: float = 0.0) -> RecursiveChunker:
-    return RecursiveChunker(GRAPHEMES, size=size, overlap_ratio=ratio)
+def chunker(size: int, ratio: float = 0.0, name: str = "recursive") -> RecursiveChunker:
+    return RecursiveChunker(GRAPHEMES, size=size, overlap_ratio=ratio, name=name)
 
 
-def cut(text: str, size: int, ratio: float = 0.0) -> list[str]:
-    return [text[span.start : span.end] for span in chunker(size, ratio).split(text)]
+def cut(text: str, size: int, ratio: float = 0.0, name: str = "recursive") -> list[str]:
+    return [text[span.start : span.end] for span in chunker(size, ratio, name).split(text)]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,25 @@ def cut(text: str, size: int, ratio: float = 0.0) -> list[str]:
 )
 def test_the_coarsest_separator_that_fits_cuts(text: str, size: int, expected: list[str]) -> None:
     assert cut(text, size) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # Paragraphs of 3, 8 and 3 graphemes; sentences of 3, 3, 5 and 3; words of 3, 3, 2, 3 and 3.
+        ("recursive", ["कख।", "गघ। ङच छज।", "झञ।"]),
+        ("sentences", ["कख।\n\nगघ।", "ङच छज।\n\nझञ।"]),
+        ("words", ["कख।\n\nगघ। ङच", "छज।\n\nझञ।"]),
+    ],
+)
+def test_a_chunker_of_the_family_cuts_at_its_own_separators(name: str, expected: list[str]) -> None:
+    assert cut("कख।\n\nगघ। ङच छज।\n\nझञ।", 8, 0.0, name) == expected
+
+
+def test_windows_of_words_repeat_words_not_sentences() -> None:
+    # 4 of 8 graphemes are repeated: a sentence of 4; of 9 the last words, not from the sentence among them.
+    assert cut("क ख। ग घ ङ। च छ ज।", 8, 0.5, "sentences") == ["क ख। ग घ ङ।", "ग घ ङ। च छ ज।"]
+    assert cut("क ख। ग घ ङ। च छ ज झ।", 9, 0.5, "words") == ["क ख। ग घ ङ। च छ", "ङ। च छ ज झ।"]
 
 
 def test_table_rows_stay_whole_and_are_repeated_whole() -> None:
@@ -81,10 +100,10 @@ def test_words_without_spaces_are_cut_between_aksharas() -> None:
     assert all(30 <= n <= 38 for n in overlaps)
 
 
-@given(TEXTS, st.integers(2, 30), st.sampled_from([0.0, 0.15, 0.5, 0.9]))
-def test_the_laws_of_spans(raw: str, size: int, ratio: float) -> None:
+@given(TEXTS, st.integers(2, 30), st.sampled_from([0.0, 0.15, 0.5, 0.9]), st.sampled_from(list(SEPARATORS)))
+def test_the_laws_of_spans(raw: str, size: int, ratio: float, name: str) -> None:
     text = stored_text(raw)
-    spans = chunker(size, ratio).split(text)
+    spans = chunker(size, ratio, name).split(text)
     bounds = set(grapheme_boundaries(text))
     for span in spans:
         chunk = text[span.start : span.end]
