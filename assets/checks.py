@@ -199,7 +199,7 @@ def collections_hold_live_chunks(
 ) -> dg.AssetCheckResult:
     """Fail on points of no live document; warn where live chunks wait to be embedded or published."""
     system, keys = platform.system, _of_run(context)
-    models = sorted({manifest.model for manifest in system.index.published()}) if keys is None else keys
+    models = sorted(system.published_models()) if keys is None else keys
     found = [one for model in models for one in drift(system, model)]
     missing, foreign = sum(one.missing for one in found), sum(one.foreign for one in found)
     fields = ("collection", "model", "live", "points", "missing", "foreign")

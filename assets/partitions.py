@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import dagster as dg
 
-from rag_platform.embedding.catalogue import ENCODERS
+from rag_platform.answering.profiles import named_models
+from rag_platform.embedding.catalogue import ENCODERS, resolve
+from rag_platform.settings import Settings
 from rag_platform.system import System
 
 __all__ = [
@@ -32,7 +35,20 @@ __all__ = [
 warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*(MultiToSingle|backfill_policy)")
 
 DOCUMENTS = dg.DynamicPartitionsDefinition(name="documents")
-MODELS = dg.StaticPartitionsDefinition(list(ENCODERS))
+
+
+def _models() -> list[str]:
+    """Return the models of the catalogue, and those of the settings that are behind an API.
+
+    Raises:
+        RagError: A model of the settings is none, or the file of named models is wrong.
+    """
+    names, file = Settings.embedding_names(Path(".env"))
+    named = named_models(file).encoders
+    return list(dict.fromkeys([*ENCODERS, *named, *(resolve(name, named).name for name in names)]))
+
+
+MODELS = dg.StaticPartitionsDefinition(_models())
 DOCUMENT_X_MODEL = dg.MultiPartitionsDefinition({"document": DOCUMENTS, "embedding_model": MODELS})
 
 BY_DOCUMENT = dg.MultiToSingleDimensionPartitionMapping("document")

@@ -24,15 +24,17 @@ def documents_requests(
 def embed_requests(
     instance: dg.DagsterInstance, cells: Mapping[str, Collection[str]], *, batch: str
 ) -> list[dg.RunRequest]:
-    """Return the runs of ``embed`` over these cells: model -> partitions."""
+    """Return the runs of ``embed`` over these cells: model -> partitions; none of one whose name is gone."""
+    known = MODELS.get_partition_keys()
+    cells = {model: keys for model, keys in cells.items() if model in known}
     register(instance, [key for keys in cells.values() for key in keys])
-    ranges = rectangles(cells, registered(instance), MODELS.get_partition_keys())
-    return _requests("embed", ranges, batch)
+    return _requests("embed", rectangles(cells, registered(instance), known), batch)
 
 
 def publish_requests(models: Collection[str], *, batch: str) -> list[dg.RunRequest]:
-    """Return the runs of ``publish`` for these models."""
-    return _requests("publish", stretches(models, MODELS.get_partition_keys()), batch)
+    """Return the runs of ``publish`` for these models; none of a model whose name is gone."""
+    known = MODELS.get_partition_keys()
+    return _requests("publish", stretches([model for model in models if model in known], known), batch)
 
 
 def _requests(job: str, ranges: Sequence[KeyRange], batch: str) -> list[dg.RunRequest]:

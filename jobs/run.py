@@ -115,9 +115,13 @@ class _Ingestion:
             first, told = False, bool(others)
 
     def embed(self) -> None:
+        """Embed; by the library for a model that was named for this call alone, so is no partition."""
         cells = {model: self._mine(keys) for model, keys in self._plan().embed.items()}
+        known = MODELS.get_partition_keys()
+        for model in [model for model in cells if model not in known]:
+            pipeline.embeddings(self.system, cells.pop(model), model, progress=self.platform.progress)
         wanted = [key for keys in cells.values() for key in keys]
-        self._run("embed", rectangles(cells, self._register(wanted), MODELS.get_partition_keys()))
+        self._run("embed", rectangles(cells, self._register(wanted), known))
 
     def publish(self, *, force: bool) -> None:
         """Publish these models; a deletion concerns every model that has been published.
@@ -125,10 +129,14 @@ class _Ingestion:
         Args:
             force: Even where nothing changed: the index then looks whether what is published is whole.
         """
-        published = [manifest.model for manifest in self.system.index.published()]
+        published = self.system.published_models()
         stale = self._plan(models=list(dict.fromkeys([*self.models, *published]))).publish
         models = list(dict.fromkeys([*stale, *(self.models if force else ())]))
-        self._run("publish", stretches(models, MODELS.get_partition_keys()))
+        known = MODELS.get_partition_keys()
+        self._run("publish", stretches([model for model in models if model in known], known))
+        for model in models:
+            if model not in known:
+                pipeline.publish(self.system, model)
         retire(self.instance, self.system)
 
     def _plan(self, models: Sequence[str] | None = None) -> pipeline.Plan:

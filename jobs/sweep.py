@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 
+from assets.partitions import MODELS
 from assets.platform import Platform
 from assets.sweep import SweepConfig, key_of
 from jobs.asset_jobs import sweep_over
 from jobs.claims import bury, new_owner
 from jobs.ranges import KeyRange
 from jobs.run import execute, ingest
-from rag_platform.embedding.catalogue import ENCODERS
 from rag_platform.evaluation.results import Run
 from rag_platform.evaluation.sweep import grid
 from rag_platform.stages import Progress
@@ -68,7 +68,7 @@ def sweep(
     bury(instance)
 
     def by_dagster(system: System, sources: Sequence[tuple[str, str]], models: Sequence[str]) -> None:
-        known = [model for model in models if model in ENCODERS]  # those behind an API are no partitions
+        known = [model for model in models if model in MODELS.get_partition_keys()]
         owner = new_owner("cli")
         ingest(system, instance, sources=list(sources), owner=owner, models=known, progress=progress)
         if len(known) < len(models):

@@ -165,7 +165,7 @@ class _Work:
         self.documents()
         for model, partitions in self.plan(self.models).embed.items():
             pipeline.embeddings(self.system, self.mine(partitions), model, progress=self.progress)
-        published = [manifest.model for manifest in self.system.index.published()]
+        published = self.system.published_models()
         stale = self.plan(list(dict.fromkeys([*self.models, *published]))).publish
         for model in dict.fromkeys([*stale, *(self.models if force else ())]):
             _until_free(lambda model=model: pipeline.publish(self.system, model))  # type: ignore[misc]

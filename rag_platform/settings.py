@@ -441,6 +441,14 @@ class Settings(BaseSettings):
             given.get("RAG_MODEL_PROFILES") or "",
         )
 
+    @classmethod
+    def embedding_names(cls, env_file: Path = Path(".env")) -> tuple[tuple[str, ...], str]:
+        """Return the embedding models that are named, and the file of named models; nothing else is read."""
+        given = {**(dotenv_values(env_file) if env_file.is_file() else {}), **os.environ}
+        listed = parted(given.get("RAG_EMBEDDERS") or "")
+        names = filter(None, (given.get("EMBEDDING_MODEL"), *listed))
+        return tuple(dict.fromkeys(names)), given.get("RAG_MODEL_PROFILES") or ""
+
     @property
     def active_embedders(self) -> tuple[str, ...]:
         """The models that ingest embeds."""

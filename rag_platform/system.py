@@ -239,6 +239,18 @@ class System:
         """Return the names of the models that ingest embeds."""
         return [self.embedding(name).name for name in self.settings.active_embedders]
 
+    def published_models(self) -> list[str]:
+        """Return the models of published generations; one whose profile is gone can do no more work."""
+        models = dict.fromkeys(manifest.model for manifest in self.index.published())
+        return [name for name in models if self._knows(name)]
+
+    def _knows(self, model: str) -> bool:
+        try:
+            self.embedding(model)
+        except UnknownName:
+            return False
+        return True
+
     def encoder(self, name: str) -> Encoder:
         """Return the encoder of a name behind the sanity gate, calibrated where that is known and wanted.
 
