@@ -16,6 +16,7 @@ from rag_platform.cli.calibrate import calibrate
 from rag_platform.cli.chat import chat
 from rag_platform.cli.evaluate import evaluate
 from rag_platform.cli.ingest import delete, ingest
+from rag_platform.cli.keys import keys
 from rag_platform.cli.leaderboard import compare, gate, leaderboard, report
 from rag_platform.cli.listing import collections, doctor, documents, models
 from rag_platform.cli.mcp import mcp
@@ -122,3 +123,4 @@ for _name, _alias in (("query", ask), ("eval-generate", eval_generate), ("eval-s
 app.add_typer(evaluate)
 app.add_typer(questions)
 app.add_typer(runs)
+app.add_typer(keys)
