@@ -47,7 +47,7 @@ class HitView:
     """A passage as it is shown.
 
     Attributes:
-        name: Of its document; ``page`` where it stands there, in words.
+        name: Of its document, ``folder`` where that lies; ``page`` where the passage stands there, in words.
         path: Headings and legal divisions above it.
         notes: What is known of its document.
         excerpt: Its part with most words of the question; ``whole`` all of it.
@@ -55,6 +55,7 @@ class HitView:
     """
 
     name: str
+    folder: str
     page: str
     page_no: int
     path: tuple[str, ...]
@@ -81,23 +82,25 @@ class HitView:
             pictured: Ids of the documents whose pages can be shown.
         """
         whole = pieces(hit.text, terms)
+        shown = excerpt(whole)
         one_page = hit.page_first == hit.page_last
         page = (
             words("page", n=hit.page_first) if one_page else words("pages", n=hit.page_first, m=hit.page_last)
         )
         path = tuple(part for part in hit.path.split(" > ") if part)
         return cls(
-            name=hit.source,
+            name=hit.source.rpartition("/")[2],
+            folder=hit.source.rpartition("/")[0],
             page=page,
             page_no=hit.page_first,
             path=path,
             notes=_notes(hit, words),
             language={"ne": "ne", "en": "en", "hi": "hi"}.get(hit.language, "ne"),
             score=hit.score,
-            excerpt=excerpt(whole),
+            excerpt=shown,
             whole=whole,
             header=hit.header,
-            citation=citation(words, hit.text, hit.source, page, path),
+            citation=citation(words, "".join(piece.text for piece in shown), hit.source, page, path),
             picture=_picture(hit) if hit.document_id in pictured else "",
             document_id=hit.document_id,
             start=hit.start,

@@ -2,7 +2,7 @@
 
 import { call, Problem } from "./service.js";
 import { citation, copyButton } from "./copy.js";
-import { element, say } from "./words.js";
+import { element, number, say } from "./words.js";
 
 const place = document.querySelector("#answer");
 let running = null;
@@ -35,7 +35,7 @@ export async function answer(question, request) {
     status.remove();
     stop.remove();
     text.setAttribute("aria-busy", "false");
-    if (mine === running && !place.querySelector("ol, .state") && !text.textContent) hide();
+    if (mine === running && place.children.length === 2 && !text.textContent) hide(); // stopped before it began
   }
 }
 
@@ -72,10 +72,9 @@ function show(reply, text) {
   if (reply.refused) {
     place.replaceChildren(
       element("h2", say("answer")),
-      element("p", say("no_answer"), { class: "said-so state" }),
+      element("p", say("no_answer"), { class: "said-so" }),
       element("p", say("no_answer_hint"), { class: "small" }),
     );
-    place.lastChild.previousSibling.classList.remove("state");
     return;
   }
   text.replaceChildren(...cited(reply));
@@ -87,21 +86,29 @@ function show(reply, text) {
   place.append(element("h3", say("sources")), list);
 }
 
-/** The words of the answer, each mark [n] a button that leads to its source. */
+/** The words of the answer, each mark [n] a button that leads to its source: of several with that number, in turn. */
 function cited(reply) {
+  const seen = new Map();
   return reply.answer.split(/(\[\d+\])/).map((part) => {
     const marker = Number(part.match(/^\[(\d+)\]$/)?.[1]);
-    const at = reply.citations.findIndex((one) => one.marker === marker);
-    if (at < 0) return part;
-    const button = element("button", part, { type: "button", class: "cite", "aria-label": say("to_source", { n: marker }) });
-    button.addEventListener("click", () => {
-      const target = document.getElementById(`source-${at}`);
-      target.scrollIntoView({ block: "center" });
-      target.focus();
-      target.querySelector("[data-view]")?.click();
-    });
-    return button;
+    const all = reply.citations.map((one, at) => at).filter((at) => reply.citations[at].marker === marker);
+    if (!all.length) return part;
+    const turn = seen.get(marker) ?? 0;
+    seen.set(marker, turn + 1);
+    return mark(marker, all[Math.min(turn, all.length - 1)]);
   });
+}
+
+function mark(marker, at) {
+  const label = say("to_source", { n: marker });
+  const button = element("button", `[${number(marker)}]`, { type: "button", class: "cite", "aria-label": label });
+  button.addEventListener("click", () => {
+    const target = document.getElementById(`source-${at}`);
+    target.scrollIntoView({ block: "center" });
+    target.focus();
+    target.querySelector("[data-view]")?.click();
+  });
+  return button;
 }
 
 function source(one, at) {
@@ -109,7 +116,8 @@ function source(one, at) {
   const item = element("li", "", { id: `source-${at}`, tabindex: "-1" });
   const check = one.verified ? ["✓ ", "verified", "checked"] : ["? ", "unverified", "doubtful"];
   const where = element("p", "", { class: "where" });
-  where.append(element("span", `[${one.marker}] ${one.source}`), element("span", page));
+  where.append(element("span", `[${number(one.marker)}] ${one.source.split("/").at(-1)}`, { title: one.source }));
+  where.append(element("span", page));
   where.append(element("span", check[0] + say(check[1]), { class: check[2] }));
   const acts = element("p", "", { class: "acts" });
   if (/\.(pdf|png|jpe?g|tiff?|webp|bmp)$/i.test(one.source)) acts.append(viewLink(one));
@@ -121,8 +129,8 @@ function source(one, at) {
 function viewLink(one) {
   const address = `/v1/documents/${one.document_id}/pages/${one.page}/image?start=${one.start}&end=${one.end}`;
   const link = element("a", say("see_page"), { href: address, target: "_blank", rel: "noopener", "data-view": "" });
-  const { document_id, page, start, end, source: name } = one;
-  Object.assign(link.dataset, { document: document_id, page, start, end, name });
+  const { document_id, page, start, end } = one;
+  Object.assign(link.dataset, { document: document_id, page, start, end, name: one.source.split("/").at(-1) });
   return link;
 }
 
