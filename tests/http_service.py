@@ -17,6 +17,7 @@ from fastapi import FastAPI
 
 from rag_platform.settings import Settings
 from rag_platform.system import System
+from serving.server import config
 
 __all__ = ["events_of", "served", "wait", "wire"]
 
@@ -28,12 +29,13 @@ def wire(home: Path, **overrides: object) -> System:
 
 
 @contextlib.contextmanager
-def served(app: FastAPI) -> Iterator[httpx.Client]:
-    """Run ``app`` on a free port in a thread of this process."""
+def served(app: FastAPI, settings: Settings | None = None) -> Iterator[httpx.Client]:
+    """Run ``app`` on a free port in a thread of this process, as ``rag serve`` does."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+        known = config(app, settings or Settings.load(None), log_level="error", lifespan="on")
+        server = uvicorn.Server(known)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False) as client:
