@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from rag_platform.answering.conversations import Conversations
 from rag_platform.answering.reply import Event, Reply
-from rag_platform.embedding.encoders import can_load, resolve
+from rag_platform.embedding.encoders import can_load
 from rag_platform.entries import Entry
 from rag_platform.entries import Entry
 from rag_platform.errors import MissingDependency, RagError, UnknownName
@@ -81,7 +81,7 @@ class Service:
 
     def _load_model(self) -> None:
         """Make the model ready; a service does not start downloads, it says what is missing."""
-        spec = resolve(self.system.settings.embedding_model)
+        spec = self.system.embedding()
         remedy = can_load(spec)
         if remedy is not None:
             raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
@@ -132,7 +132,7 @@ class Service:
         """Return what a chat completion may name as its model: what is published, and who answers."""
         known = found or self.platform.models()
         settings = self.system.settings
-        model = resolve(settings.embedding_model).name
+        model = self.system.embedding().name
         published = [one.collection for one in self.system.index.published() if one.model == model]
         generators = [one.name for one in known.generators if not (one.active or one.remedy)]
         usual = caller.default(settings.collection_name)
@@ -169,7 +169,7 @@ class Service:
         """
         names = self.named(request, caller)
         options, filters = self._searched(request, names)
-        model = resolve(request.embedding_model or self.system.settings.embedding_model).name
+        model = self.system.embedding(request.embedding_model or "").name
         return Wanted(request.query, names, model, options), filters
 
     def versions(self, wanted: Wanted) -> list[str]:
@@ -216,7 +216,7 @@ class Service:
     def readiness(self) -> ReadyAnswer | NotReadyAnswer:
         """Say whether the default collection can be searched, or what is missing."""
         settings = self.system.settings
-        model = resolve(settings.embedding_model).name
+        model = self.system.embedding().name
         manifest = self.system.index.current(settings.collection_name, model)
         missing = [self.model_problem] if self.model_problem else []
         if manifest is None:
