@@ -23,7 +23,7 @@ from rag_platform.keys import Principal
 from rag_platform.parsing.page_pictures import PICTURED
 from serving import page as _page
 from serving.errors import status_of, told_to
-from serving.guard import principal
+from serving.guard import NOBODY, principal
 from serving.page.form import Form
 from serving.page.highlight import telling_terms
 from serving.page.static_files import address, files, version
@@ -134,10 +134,11 @@ async def _found(request: Request, form: Form, said: Words) -> _Shown:
         "more": "",
     }
     try:
-        if not caller.may("read"):
-            if form.q:
-                raise Unauthenticated("a search takes a key")
+        if caller is NOBODY and not form.q:
             return _Shown(200, values)
+        if caller is NOBODY:
+            raise Unauthenticated("a search takes a key")
+        caller.check("read")
         values |= await service.off_loop(lambda: _holdings(service, caller, form))
         if form.q:
             values |= await service.off_loop(lambda: _searched(service, caller, form, said))
