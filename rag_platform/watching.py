@@ -8,13 +8,25 @@ the watcher's; without one nothing happens.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
-__all__ = ["Call", "Role", "Watcher", "called", "current", "spent", "step", "timed", "watched_by"]
+__all__ = [
+    "Call",
+    "Role",
+    "Watcher",
+    "begin",
+    "called",
+    "current",
+    "spent",
+    "step",
+    "timed",
+    "waited",
+    "watched_by",
+]
 
 Role = Literal["llm", "embedding", "reranker", "judge"]
 """What a hosted model does for us."""
@@ -68,6 +80,11 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
         _WATCHER.reset(token)
 
 
+def begin(watcher: Watcher) -> None:
+    """Have a watcher told of all that is done in this context from now on: that of a task is its own."""
+    _WATCHER.set(watcher)
+
+
 def spent(name: str, milliseconds: float) -> None:
     """Tell how long a step took."""
     watcher = _WATCHER.get()
@@ -90,6 +107,17 @@ def step(name: str) -> Iterator[None]:
         yield
     finally:
         spent(name, 1_000 * (time.perf_counter() - start))
+
+
+def waited(name: str, work: Callable[[], T]) -> Callable[[], T]:
+    """Return some work that tells how long it waited, from now, for somebody to begin it."""
+    asked = time.perf_counter()
+
+    def begun() -> T:
+        spent(name, 1_000 * (time.perf_counter() - asked))
+        return work()
+
+    return begun
 
 
 def timed(name: str, pieces: Iterable[T]) -> Iterator[T]:

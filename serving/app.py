@@ -15,8 +15,20 @@ from fastapi import FastAPI
 from rag_platform import __version__
 from rag_platform.settings import Settings
 from rag_platform.system import System
+from rag_platform.watching import begin
 from serving import guard, mcp
-from serving.routes import ask, chat_completions, documents, page, reference, rendering, search, state
+from serving.metrics import Metrics
+from serving.routes import (
+    ask,
+    chat_completions,
+    documents,
+    metrics,
+    page,
+    reference,
+    rendering,
+    search,
+    state,
+)
 from serving.service import Service
 
 __all__ = ["create_app"]
@@ -33,7 +45,9 @@ def create_app(settings: Settings | None = None, *, system: System | None = None
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        service = app.state.service = Service(system or System.from_settings(known))
+        counts: Metrics = app.state.metrics
+        begin(counts)
+        service = app.state.service = counts.service = Service(system or System.from_settings(known))
         service.ingestions.start()
         service.system.webhooks.start()
         warming = asyncio.create_task(service.warm_up())
@@ -44,7 +58,8 @@ def create_app(settings: Settings | None = None, *, system: System | None = None
 
     # No /docs and /redoc: their pages fetch scripts from a foreign server. /openapi.json is ours.
     app = FastAPI(title="rag-platform", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
-    for part in (page, search, ask, chat_completions, documents, rendering, state, reference):
+    for part in (page, search, ask, chat_completions, documents, rendering, state, metrics, reference):
         app.include_router(part.router)
-    guard.install(app, known)
+    app.state.metrics = Metrics()
+    guard.install(app, known, counter=app.state.metrics)
     return app

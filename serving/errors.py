@@ -107,6 +107,7 @@ def described(request: Request, error: Exception) -> tuple[int, dict[str, str]]:
     """Return an error's status and body."""
     caller = getattr(request.state, "principal", None)
     status, detail, code = _described(told_to(caller, error))
+    request.state.code = code  # for whoever watches the request
     return status, {"detail": detail, "code": code, "request_id": request.state.request_id}
 
 

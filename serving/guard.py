@@ -27,6 +27,7 @@ from serving import errors
 from serving.binding import asked_keys, is_local, names_of, origins
 from serving.errors import answer, last_event
 from serving.middleware import BodyLimit, HostCheck, OriginCheck, RequestId
+from serving.watch import Counter, Watch
 
 __all__ = [
     "MCP_PATH",
@@ -60,8 +61,14 @@ _TOLD_HEADERS = ("ETag", "Location", "Retry-After", errors.REQUEST_ID)
 """What a page of another site may send, and may read of an answer."""
 
 
-def install(app: Starlette, settings: Settings) -> None:
-    """Put everything before an application that a request must pass; the last added is the first."""
+def install(app: Starlette, settings: Settings, *, counter: Counter | None = None) -> None:
+    """Put everything before an application that a request must pass; the last added is the first.
+
+    Args:
+        app: Not begun yet.
+        settings: Of the service.
+        counter: Counts requests; None: nobody does.
+    """
     uploads = settings.upload_mb << 20
     keys, pages = asked_keys(settings), origins(settings)
     app.add_middleware(
@@ -84,6 +91,7 @@ def install(app: Starlette, settings: Settings) -> None:
             allow_headers=_ASKED_HEADERS,
             expose_headers=_TOLD_HEADERS,
         )
+    app.add_middleware(Watch, counter=counter, slow_ms=settings.slow_query_ms)
     app.add_middleware(RequestId)
     errors.install(app)
 

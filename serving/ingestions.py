@@ -7,6 +7,7 @@ at the next start. How documents are ingested is the library's business.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 import logging
 import queue
@@ -105,7 +106,12 @@ class Ingestions:
         self._jobs: dict[str, Job] = {}
         self._ends: dict[str, Future[Job]] = {}
         self._passwords: dict[str, str] = {}
-        self._thread = threading.Thread(target=self._work, name="ingestions", daemon=True)
+        self.ended_by_status: dict[State, int] = {"done": 0, "failed": 0}
+        # In the context of who makes it, so that whoever watches there hears of this work as well.
+        work = (self._work,)
+        self._thread = threading.Thread(
+            target=contextvars.copy_context().run, args=work, name="ingestions", daemon=True
+        )
 
     def start(self) -> None:
         """Begin to work, with what an earlier process left."""
@@ -164,6 +170,13 @@ class Ingestions:
         is_done = job.left and all(self._settled(job, source) for source in job.named)
         return replace(job, documents=self._looked_at(job), finished_at=time.time() if is_done else None)
 
+    @property
+    def under_way(self) -> dict[State, int]:
+        """The number of jobs that have no end yet, those left to others not counted."""
+        with self._lock:
+            open_ = [job.status for job in self._jobs.values() if job.finished_at is None]
+        return {"queued": open_.count("queued"), "running": open_.count("running")}
+
     async def ended(self, job: Job, limit_s: float) -> Job:
         """Wait for a job's end, and return it as it is then, or after ``limit_s``."""
         with self._lock:
@@ -213,6 +226,7 @@ class Ingestions:
             done = self._done(job)
             is_recorded = self._recorded(done)
             with self._lock:
+                self.ended_by_status[done.status] += 1
                 del self._ends[job_id]
                 if is_recorded:
                     del self._jobs[job_id]  # its file tells the rest

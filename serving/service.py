@@ -26,6 +26,7 @@ from rag_platform.retrieval.batch import Wanted
 from rag_platform.retrieval.filters import Filters, parse_filters
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.system import System
+from rag_platform.watching import waited
 from serving.chat_models import chat_models
 from serving.ingestions import Ingestions
 from serving.schemas.ask import AskAnswer, AskRequest
@@ -64,7 +65,7 @@ class Service:
 
     def begun(self, work: Callable[[], T]) -> Future[T]:
         """Have ``work`` run in a thread; at most ``SEARCHES_AT_ONCE`` run at the same time."""
-        return self._threads.submit(contextvars.copy_context().run, work)
+        return self._threads.submit(contextvars.copy_context().run, waited("queue", work))
 
     async def off_loop(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a thread, where it stays to its end even if nobody waits for it any more."""

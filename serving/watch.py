@@ -1,0 +1,172 @@
+"""What every request is watched by: its id, route, status and time, and where the time went.
+
+Plain ASGI, the first that a request passes. What is counted of it stands in ``metrics``, how it is written
+down in ``logs``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rag_platform.watching import Call, begin
+
+__all__ = ["METHODS", "UNMATCHED", "Counter", "Watch", "Watched", "route_of"]
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+UNMATCHED = "unmatched"
+"""The route of every path that there is not: callers make up as many as they like."""
+_CLOSED = 499
+"""The status of a request whose caller went away before there was an answer; nginx's."""
+_QUIET = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/health"})
+"""Asked every few seconds by machines."""
+
+access = logging.getLogger("serving.access")
+slow = logging.getLogger("serving.slow")
+
+
+@dataclass
+class Watched:
+    """One request as it is known by now; the watcher of its context.
+
+    Attributes:
+        request_id: As its answer tells it.
+        method: One of ``METHODS``, or ``other``.
+        state: ``request.state`` as a mapping: who calls, and the code of an error.
+        route: The template, never the path.
+        status: 0 until an answer begins.
+        seconds: To the end of the answer; 0 until then.
+        steps: Milliseconds of each step of a question.
+    """
+
+    request_id: str
+    method: str
+    state: dict[str, Any]
+    counter: Counter | None = None
+    route: str = ""
+    status: int = 0
+    seconds: float = 0.0
+    steps: dict[str, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def principal(self) -> str:
+        """The name of the key that it came with; empty without one."""
+        return getattr(self.state.get("principal"), "name", "")
+
+    @property
+    def code(self) -> str:
+        """The code of the error that it was answered with; empty without one."""
+        return str(self.state.get("code", ""))
+
+    def spent(self, step: str, milliseconds: float) -> None:
+        """Hear how long a step took."""
+        with self._lock:
+            self.steps[step] = self.steps.get(step, 0.0) + milliseconds
+
+    def called(self, call: Call) -> None:
+        """Hear of a request to a hosted model."""
+        if self.counter is not None:
+            self.counter.called(call)
+
+
+class Counter(Protocol):
+    """Counts requests: ``metrics.Metrics``."""
+
+    def began(self) -> None:
+        """Count one that is under way."""
+        ...
+
+    def ended(self, watched: Watched) -> None:
+        """Count one that is answered."""
+        ...
+
+    def called(self, call: Call) -> None:
+        """Count a request to a hosted model."""
+        ...
+
+
+class Watch:
+    """Watches requests, from outside of everything but what gives them their id.
+
+    Args:
+        app: What comes next.
+        counter: Counts them; None: nobody does.
+        slow_ms: A question whose steps took longer is logged; 0: none is.
+    """
+
+    def __init__(self, app: ASGIApp, *, counter: Counter | None = None, slow_ms: float = 0.0) -> None:
+        self.app, self.counter, self.slow_ms = app, counter, slow_ms
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and tell how it went."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        method, state = scope["method"], scope.setdefault("state", {})
+        watched = Watched(
+            state.get("request_id", ""), method if method in METHODS else "other", state, self.counter
+        )
+        # For as long as the request's task lives: what the server itself logs of it comes after us.
+        begin(watched)
+        began = time.perf_counter()
+        if self.counter is not None:
+            self.counter.began()
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                watched.status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception:
+            watched.status = watched.status or 500
+            raise
+        finally:
+            watched.status = watched.status or _CLOSED
+            watched.route = route_of(scope)
+            watched.seconds = time.perf_counter() - began
+            self._end(watched)
+
+    def _end(self, watched: Watched) -> None:
+        if self.counter is not None:
+            self.counter.ended(watched)
+        level = logging.DEBUG if watched.route in _QUIET else logging.INFO
+        took = 1_000 * watched.seconds
+        access.log(level, "%s %s %d %.1f ms", watched.method, watched.route, watched.status, took)
+        worked = sum(watched.steps.values())
+        if self.slow_ms and worked >= self.slow_ms:
+            parts = sorted(watched.steps.items(), key=lambda one: -one[1])
+            where = ", ".join(f"{name} {took:.0f}" for name, took in parts if took >= 0.5)
+            slow.warning(
+                "a slow question: %.0f ms of %s %s: %s", worked, watched.method, watched.route, where
+            )
+
+
+def route_of(scope: Scope) -> str:
+    """Return the template of the route that a request went to, or would have gone to had it been let in."""
+    route = scope.get("route")
+    if route is not None:
+        return str(route.path)
+    for one in _leaves(scope["app"].routes) if "app" in scope else ():
+        if one.matches(scope)[0] is not Match.NONE:
+            return str(getattr(one, "path", UNMATCHED))
+    return UNMATCHED
+
+
+def _leaves(routes: list[BaseRoute]) -> Iterator[BaseRoute]:
+    """Yield routes one by one: FastAPI keeps those of a router together."""
+    for route in routes:
+        router = getattr(route, "original_router", None)
+        if router is None:
+            yield route
+        else:
+            yield from _leaves(router.routes)
