@@ -21,6 +21,7 @@ from serving.metrics import Metrics
 from serving.routes import (
     ask,
     chat_completions,
+    conversations,
     documents,
     metrics,
     page,
@@ -58,7 +59,8 @@ def create_app(settings: Settings | None = None, *, system: System | None = None
 
     # No /docs and /redoc: their pages fetch scripts from a foreign server. /openapi.json is ours.
     app = FastAPI(title="rag-platform", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
-    for part in (page, search, ask, chat_completions, documents, rendering, state, metrics, reference):
+    asking = (search, ask, chat_completions, conversations)
+    for part in (page, *asking, documents, rendering, state, metrics, reference):
         app.include_router(part.router)
     app.state.metrics = Metrics()
     guard.install(app, known, counter=app.state.metrics)

@@ -41,6 +41,7 @@ _log = logging.getLogger(__name__)
 
 REQUEST_ID = "X-Request-ID"
 CHAT_PATH = "/v1/chat/completions"
+_OPENAI_PATHS = (CHAT_PATH, "/v1/models/")
 """Whose callers know OpenAI's form of an error alone."""
 
 _STATUS: list[tuple[type[RagError], int]] = [
@@ -89,14 +90,14 @@ def answer(request: Request, error: Exception) -> JSONResponse:
 def last_event(request: Request, error: Exception) -> bytes:
     """Return an error as the event that ends an answer which has begun already."""
     body = json.dumps(body_of(request, error)[1], ensure_ascii=False)
-    name = "" if request.url.path == CHAT_PATH else "event: error\n"
+    name = "" if request.url.path.startswith(_OPENAI_PATHS) else "event: error\n"
     return f"{name}data: {body}\n\n".encode()
 
 
 def body_of(request: Request, error: Exception) -> tuple[int, dict[str, Any]]:
     """Return an error's status and body, in the form that callers of its path know."""
     status, body = described(request, error)
-    if request.url.path != CHAT_PATH:
+    if not request.url.path.startswith(_OPENAI_PATHS):
         return status, dict(body)
     kind = _CHAT_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     said = {"message": body["detail"], "type": kind, "param": None}

@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 import functools
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -17,12 +17,11 @@ from rag_platform.answering.conversations import Conversations
 from rag_platform.answering.reply import Event, Reply
 from rag_platform.embedding.encoders import can_load
 from rag_platform.entries import Entry
-from rag_platform.entries import Entry
 from rag_platform.errors import MissingDependency, RagError, UnknownName
 from rag_platform.keys import Principal
 from rag_platform.listing import Models, among
 from rag_platform.platform import RagPlatform
-from rag_platform.retrieval.batch import Wanted
+from rag_platform.retrieval.batch import Wanted, search_together
 from rag_platform.retrieval.filters import Filters, parse_filters
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.system import System
@@ -103,6 +102,30 @@ class Service:
             embedding_model=request.embedding_model,
         )
         return SearchAnswer.of(result, filters.understood, explain=request.explain)
+
+    def search_batch(
+        self, asked: Sequence[SearchRequest | Exception], caller: Principal
+    ) -> list[SearchAnswer | Exception]:
+        """Answer several searches; what cannot be, or is an error already, is one in its place."""
+        found: list[SearchAnswer | Exception] = []
+        searched: dict[int, tuple[Wanted, Filters, SearchRequest]] = {}
+        for number, one in enumerate(asked):
+            found.append(one if isinstance(one, Exception) else RagError("not searched"))
+            if isinstance(one, SearchRequest):
+                try:
+                    searched[number] = (*self.wanted(one, caller), one)
+                except RagError as error:
+                    found[number] = error
+        results = search_together(
+            self.system.searcher, [wanted for wanted, _, _ in searched.values()], self.system.cache
+        )
+        for (number, (_, filters, one)), result in zip(searched.items(), results, strict=True):
+            found[number] = (
+                result
+                if isinstance(result, RagError)
+                else SearchAnswer.of(result, filters.understood, explain=one.explain)
+            )
+        return found
 
     def begin(self, request: AskRequest, caller: Principal) -> Asked:
         """Begin to answer a question; nothing is asked of a model yet.
@@ -262,9 +285,7 @@ class Asked:
         key = self._conversation_id
         if key is not None:
             keep = self._service.conversations.add
-            await self._service.off_loop(
-                lambda: keep(key, self._question, reply.answer, owner=self._owner)
-            )
+            await self._service.off_loop(lambda: keep(key, self._question, reply.answer, owner=self._owner))
         return AskAnswer.of(reply, self._filters.understood, key)
 
     async def abandon(self) -> None:

@@ -1,4 +1,4 @@
-"""``/v1/ask``: an answer with checked citations, whole or as server-sent events; and kept conversations.
+"""``/v1/ask``: an answer with checked citations, whole or as server-sent events.
 
 Events of a stream: ``sources``, any number of ``delta``, then ``answer``; ``error`` where it breaks off. What
 fails before the first of them is an ordinary error with its status.
@@ -9,20 +9,17 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel
 
 from rag_platform.answering.reply import Delta, Done, Event, Sources
-from serving.binding import is_local
 from serving.errors import described
 from serving.guard import principal
 from serving.routes.common import errors, service_of
 from serving.schemas.ask import (
     AskAnswer,
     AskRequest,
-    ConversationAnswer,
-    ConversationsAnswer,
     DeltaEvent,
     SourcesEvent,
 )
@@ -33,9 +30,6 @@ from serving.service import Asked
 __all__ = [
     "answered",
     "ask",
-    "conversation",
-    "conversations",
-    "forget",
     "router",
 ]
 
@@ -101,33 +95,3 @@ async def _events(asked: Asked, first: Event | None, request: Request) -> AsyncI
 def _event(name: str, body: BaseModel) -> str:
     """Return one server-sent event; JSON has no line breaks of its own."""
     return f"event: {name}\ndata: {body.model_dump_json()}\n\n"
-
-
-@router.get("/v1/conversations", responses=errors(403))
-async def conversations(request: Request) -> ConversationsAnswer:
-    """List the kept conversations; only where the service is reached from its own machine alone."""
-    service = service_of(request)
-    if not is_local(service.system.settings.host):
-        raise HTTPException(403, "conversations are listed only where nobody else can reach the service")
-    kept = await service.off_loop(service.conversations.all)
-    return ConversationsAnswer(conversations=[ConversationAnswer.of(one) for one in kept])
-
-
-@router.get("/v1/conversations/{conversation_id}", responses=errors(400, 404))
-async def conversation(conversation_id: str, request: Request) -> ConversationAnswer:
-    """Return a kept conversation with what was said."""
-    service = service_of(request)
-    kept = service.conversations
-    turns = await service.off_loop(lambda: kept.turns(conversation_id))
-    listed = await service.off_loop(kept.all)
-    found = [one for one in listed if one.conversation_id == conversation_id]
-    if not found:
-        raise HTTPException(404, f"there is no conversation {conversation_id!r}")
-    return ConversationAnswer.of(found[0], turns)
-
-
-@router.delete("/v1/conversations/{conversation_id}", status_code=204, responses=errors(404))
-async def forget(conversation_id: str, request: Request) -> None:
-    """Forget a conversation."""
-    kept = service_of(request).conversations
-    await service_of(request).off_loop(lambda: kept.delete(conversation_id))

@@ -21,16 +21,23 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from rag_platform.errors import UnknownName
 from rag_platform.keys import Principal
+from rag_platform.listing import StoredDocument
 from rag_platform.receiving import receive, safe_name, said
+from serving.etags import UNCHANGED, tagged
 from serving.guard import principal
 from serving.ingestions import Job
 from serving.middleware import TooLarge
+from serving.paging import Cursor, Limit, Part, cut
 from serving.routes.common import Responses, aside, errors, service_of
 from serving.schemas.documents import (
+    ChunkAnswer,
+    ChunksAnswer,
     DocumentAnswer,
     DocumentsAnswer,
     IngestedAnswer,
     JobAnswer,
+    PageAnswer,
+    PagesAnswer,
     StoredAnswer,
     TextRequest,
     UploadFields,
@@ -41,10 +48,12 @@ __all__ = [
     "FORM",
     "WAIT_S",
     "answer_of",
+    "chunks",
     "delete",
     "document",
     "documents",
     "job",
+    "pages",
     "router",
     "text",
     "upload",
@@ -137,29 +146,81 @@ async def text(body: TextRequest, request: Request, response: Response) -> JobAn
     return await _answered(service, await aside(put), response, wait=body.wait)
 
 
-@router.get("/v1/documents", responses=errors(404))
+@router.get("/v1/documents", response_model=DocumentsAnswer, responses={**UNCHANGED, **errors(400, 404)})
 async def documents(
-    request: Request, collection: str | None = None, deleted: bool = False
-) -> DocumentsAnswer:
+    request: Request,
+    collection: str | None = None,
+    deleted: bool = False,
+    limit: Limit = None,
+    cursor: Cursor = None,
+) -> Response:
     """List the documents of a collection, or of all, with their state."""
-    platform, caller = service_of(request).platform, principal(request)
-    caller.check_collections([] if collection is None else [collection])
-    found = await aside(lambda: platform.documents(collection, deleted=deleted))
-    return DocumentsAnswer(
-        documents=[DocumentAnswer.of(entry) for entry in found if caller.may_use(entry.collection)]
-    )
-
-
-@router.get("/v1/documents/{document_id}", responses=errors(404))
-async def document(document_id: UUID, request: Request) -> StoredAnswer:
-    """Return a document with its pages and passages."""
     service, caller = service_of(request), principal(request)
+    part = Part(limit, cursor, "documents", collection, deleted, key=(str, str))
 
-    def stored() -> StoredAnswer:
-        entry = service.entry(str(document_id), caller)
-        return StoredAnswer.of_stored(service.platform.document(entry.document_id))
+    def listed() -> Response:
+        found = service.documents(collection, caller, deleted=deleted, after=part.after, limit=part.asked)
+        shown, following = cut(found, part, lambda entry: (entry.collection, entry.source))
+        body = DocumentsAnswer(documents=[DocumentAnswer.of(one) for one in shown], next_cursor=following)
+        return tagged(request, body)
 
-    return await aside(stored)
+    return await aside(listed)
+
+
+@router.get(
+    "/v1/documents/{document_id}", response_model=StoredAnswer, responses={**UNCHANGED, **errors(404)}
+)
+async def document(document_id: UUID, request: Request) -> Response:
+    """Return a document with its pages and passages."""
+    return await aside(lambda: tagged(request, StoredAnswer.of_stored(_stored(request, document_id))))
+
+
+@router.get(
+    "/v1/documents/{document_id}/pages",
+    response_model=PagesAnswer,
+    responses={**UNCHANGED, **errors(400, 404)},
+)
+async def pages(document_id: UUID, request: Request, limit: Limit = None, cursor: Cursor = None) -> Response:
+    """Return pages of a document; a cursor is of this version of it alone."""
+
+    def listed() -> Response:
+        stored = _stored(request, document_id)
+        part = _part_of(stored, "pages", limit, cursor)
+        rest = [page for page in stored.document.pages if not part.after or (page.page_no,) > part.after]
+        shown, following = cut(rest, part, lambda page: (page.page_no,))
+        answer = PagesAnswer(
+            document_id=str(document_id),
+            content_sha256=stored.entry.content_sha256,
+            pages=[PageAnswer.of(page) for page in shown],
+            next_cursor=following,
+        )
+        return tagged(request, answer)
+
+    return await aside(listed)
+
+
+@router.get(
+    "/v1/documents/{document_id}/chunks",
+    response_model=ChunksAnswer,
+    responses={**UNCHANGED, **errors(400, 404)},
+)
+async def chunks(document_id: UUID, request: Request, limit: Limit = None, cursor: Cursor = None) -> Response:
+    """Return passages of a document; a cursor is of this version of it alone."""
+
+    def listed() -> Response:
+        stored = _stored(request, document_id)
+        part = _part_of(stored, "chunks", limit, cursor)
+        rest = [chunk for chunk in stored.chunks if not part.after or (chunk.ordinal,) > part.after]
+        shown, following = cut(rest, part, lambda chunk: (chunk.ordinal,))
+        answer = ChunksAnswer(
+            document_id=str(document_id),
+            content_sha256=stored.entry.content_sha256,
+            chunks=[ChunkAnswer.of(chunk) for chunk in shown],
+            next_cursor=following,
+        )
+        return tagged(request, answer)
+
+    return await aside(listed)
 
 
 @router.delete("/v1/documents/{document_id}", responses={**_JOB, **errors(404)})
@@ -247,6 +308,19 @@ def _fields(form: FormData, names: Mapping[str, str], *, wait: bool) -> UploadFi
     except ValidationError as error:
         faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
         raise RequestValidationError(faults) from error
+
+
+def _stored(request: Request, document_id: UUID) -> StoredDocument:
+    """Return a document that is the caller's to read, with what was made of it."""
+    service = service_of(request)
+    entry = service.entry(str(document_id), principal(request))
+    return service.platform.document(entry.document_id)
+
+
+def _part_of(stored: StoredDocument, stage: str, limit: int | None, cursor: str | None) -> Part:
+    record = stored.entry.stages.get(stage)
+    version = record.fingerprint if record else ""
+    return Part(limit, cursor, stage, stored.entry.document_id, version, key=(int,))
 
 
 def _collection(service: Service, named: str | None, caller: Principal) -> str:

@@ -8,7 +8,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import model_validator
 
+from serving.etags import UNCHANGED
+from serving.paging import Cursor, Limit
 from serving.routes import ask, documents, state
+from serving.routes import conversations as kept
 from serving.routes.common import errors
 from serving.schemas.ask import AskAnswer, AskRequest, ConversationAnswer, ConversationsAnswer
 from serving.schemas.documents import JobAnswer
@@ -20,6 +23,7 @@ __all__ = [
     "collections",
     "conversation",
     "conversations",
+    "forget",
     "health",
     "query",
     "router",
@@ -62,25 +66,31 @@ async def health(request: Request) -> JSONResponse:
     return await state.readyz(request)
 
 
-@router.get("/collections")
-async def collections(request: Request) -> CollectionsAnswer:
+@router.get("/collections", response_model=CollectionsAnswer, responses={**UNCHANGED, **errors(400)})
+async def collections(request: Request, limit: Limit = None, cursor: Cursor = None) -> Response:
     """List the collections."""
-    return await state.collections(request)
+    return await state.collections(request, limit, cursor)
 
 
-@router.get("/collections/{name}", responses=errors(404))
-async def collection(name: str, request: Request) -> CollectionAnswer:
+@router.get("/collections/{name}", response_model=CollectionAnswer, responses={**UNCHANGED, **errors(404)})
+async def collection(name: str, request: Request) -> Response:
     """Return one collection."""
     return await state.collection(name, request)
 
 
-@router.get("/conversations", responses=errors(403))
-async def conversations(request: Request) -> ConversationsAnswer:
-    """List the kept conversations."""
-    return await ask.conversations(request)
+@router.get("/conversations", responses=errors(400))
+async def conversations(request: Request, limit: Limit = None, cursor: Cursor = None) -> ConversationsAnswer:
+    """List the caller's conversations."""
+    return await kept.conversations(request, limit, cursor)
 
 
 @router.get("/conversations/{conversation_id}", responses=errors(400, 404))
 async def conversation(conversation_id: str, request: Request) -> ConversationAnswer:
-    """Return a kept conversation."""
-    return await ask.conversation(conversation_id, request)
+    """Return a conversation of the caller's."""
+    return await kept.conversation(conversation_id, request)
+
+
+@router.delete("/conversations/{conversation_id}", status_code=204, responses=errors(404))
+async def forget(conversation_id: str, request: Request) -> None:
+    """Forget a conversation of the caller's."""
+    await kept.forget(conversation_id, request)

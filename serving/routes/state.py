@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import anyio.to_thread
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 
 from rag_platform import __version__
 from rag_platform.errors import NotPublished, UnknownName
-from serving.routes.common import errors, service_of
+from rag_platform.listing import CollectionState
+from serving.etags import UNCHANGED, tagged
+from serving.guard import principal
+from serving.paging import Cursor, Limit, Part, cut
+from serving.routes.common import aside, errors, service_of
 from serving.schemas.state import (
+    ChatModel,
     CollectionAnswer,
     CollectionsAnswer,
     HealthAnswer,
@@ -25,6 +29,7 @@ __all__ = [
     "collections",
     "healthz",
     "leaderboard",
+    "model",
     "models",
     "readyz",
     "router",
@@ -33,27 +38,57 @@ __all__ = [
 router = APIRouter(tags=["state"])
 
 
-@router.get("/v1/collections")
-async def collections(request: Request) -> CollectionsAnswer:
+@router.get("/v1/collections", response_model=CollectionsAnswer, responses={**UNCHANGED, **errors(400)})
+async def collections(request: Request, limit: Limit = None, cursor: Cursor = None) -> Response:
     """List the collections and their published generations."""
-    found = await anyio.to_thread.run_sync(service_of(request).platform.collections)
-    return CollectionsAnswer(collections=[CollectionAnswer.of(one) for one in found])
+    caller, part = principal(request), Part(limit, cursor, "collections", key=(int, str))
+
+    def listed() -> Response:
+        found = service_of(request).platform.collections()
+        root = found[0].name if found else ""
+
+        def key_of(one: CollectionState) -> tuple[int, str]:
+            return int(one.name != root), one.name
+
+        rest = [
+            one for one in found if caller.may_use(one.name) and (not part.after or key_of(one) > part.after)
+        ]
+        shown, following = cut(rest, part, key_of)
+        body = CollectionsAnswer(
+            collections=[CollectionAnswer.of(one) for one in shown], next_cursor=following
+        )
+        return tagged(request, body)
+
+    return await aside(listed)
 
 
-@router.get("/v1/collections/{name}", responses=errors(404))
-async def collection(name: str, request: Request) -> CollectionAnswer:
+@router.get("/v1/collections/{name}", response_model=CollectionAnswer, responses={**UNCHANGED, **errors(404)})
+async def collection(name: str, request: Request) -> Response:
     """Return one collection and its published generations."""
-    found = await anyio.to_thread.run_sync(service_of(request).platform.collections)
+    principal(request).check_collections([name])
+    found = await aside(service_of(request).platform.collections)
     known = {one.name: one for one in found}
     if name not in known:
         raise UnknownName("collection", name, known)
-    return CollectionAnswer.of(known[name])
+    return tagged(request, CollectionAnswer.of(known[name]))
 
 
 @router.get("/v1/models")
 async def models(request: Request) -> ModelsAnswer:
-    """List what embeds, reranks and answers, and what of it the service uses."""
-    return ModelsAnswer.of(await anyio.to_thread.run_sync(service_of(request).platform.models))
+    """List what embeds, reranks and answers, what of it the service uses, and what a chat may name."""
+    service = service_of(request)
+    found = await aside(service.platform.models)
+    return ModelsAnswer.of(found, await aside(lambda: service.chat_models(principal(request), found)))
+
+
+@router.get("/v1/models/{model:path}", responses=errors(404, chat=True))
+async def model(model: str, request: Request) -> ChatModel:
+    """Return a model that a chat completion may name."""
+    service = service_of(request)
+    known = await aside(lambda: service.chat_models(principal(request)))
+    if model not in known:
+        raise UnknownName("model", model, known)
+    return ChatModel(id=model)
 
 
 @router.get("/v1/leaderboard", responses=errors(404))
@@ -61,7 +96,7 @@ async def leaderboard(request: Request, run: str | None = None, measure: str | N
     """Return the leaderboard of a run, the last complete one unless another is named."""
     platform = service_of(request).platform
     try:
-        board = await anyio.to_thread.run_sync(lambda: platform.leaderboard(run, measure=measure))
+        board = await aside(lambda: platform.leaderboard(run, measure=measure))
     except NotPublished as error:
         raise HTTPException(404, str(error)) from error
     return board.value()
@@ -76,7 +111,7 @@ async def healthz() -> HealthAnswer:
 @router.get("/readyz", response_model=ReadyAnswer, responses={503: {"model": NotReadyAnswer}})
 async def readyz(request: Request) -> JSONResponse:
     """Say whether searches can be answered; 503 with what is missing otherwise."""
-    answer = await anyio.to_thread.run_sync(service_of(request).readiness)
+    answer = await aside(service_of(request).readiness)
     if isinstance(answer, NotReadyAnswer):
         answer.request_id = request.state.request_id
         return JSONResponse(answer.model_dump(), 503)

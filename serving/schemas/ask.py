@@ -186,3 +186,4 @@ class ConversationsAnswer(BaseModel):
     """The kept conversations, the one asked last first."""
 
     conversations: list[ConversationAnswer]
+    next_cursor: str | None = Field(None, description="of the next part; null: that was all")

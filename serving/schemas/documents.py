@@ -17,12 +17,14 @@ from serving.schemas.search import Request
 
 __all__ = [
     "ChunkAnswer",
+    "ChunksAnswer",
     "DocumentAnswer",
     "DocumentsAnswer",
     "FailureAnswer",
     "IngestedAnswer",
     "JobAnswer",
     "PageAnswer",
+    "PagesAnswer",
     "StoredAnswer",
     "TextRequest",
     "UploadFields",
@@ -176,6 +178,7 @@ class DocumentsAnswer(BaseModel):
     """Documents by collection and source."""
 
     documents: list[DocumentAnswer]
+    next_cursor: str | None = Field(None, description="of the next part; null: that was all")
 
 
 class PageAnswer(BaseModel):
@@ -218,6 +221,24 @@ class ChunkAnswer(BaseModel):
         """Return the JSON form of a passage."""
         plain = {name: getattr(chunk, name) for name in cls.model_fields if name != "fields"}
         return cls(**plain, fields={name: list(values) for name, values in chunk.fields.items()})
+
+
+class PagesAnswer(BaseModel):
+    """Pages of a document in order."""
+
+    document_id: str
+    content_sha256: str
+    pages: list[PageAnswer]
+    next_cursor: str | None = Field(description="of the next part; null: that was all")
+
+
+class ChunksAnswer(BaseModel):
+    """Passages of a document in order."""
+
+    document_id: str
+    content_sha256: str
+    chunks: list[ChunkAnswer]
+    next_cursor: str | None = Field(description="of the next part; null: that was all")
 
 
 class StoredAnswer(DocumentAnswer):

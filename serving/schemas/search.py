@@ -11,8 +11,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import SearchResult
 from rag_platform.types import Around, Chunk, Condition, Fusion, Hit, Kind, Mode
+from serving.schemas.state import ErrorAnswer
 
 __all__ = [
+    "BatchAnswer",
+    "BatchItemAnswer",
+    "BatchRequest",
     "HitAnswer",
     "PassageAnswer",
     "Question",
@@ -22,6 +26,8 @@ __all__ = [
     "SearchedBody",
 ]
 
+MAX_SEARCHES = 64
+"""Of one batch."""
 MAX_QUERY_CHARACTERS = 4_000
 """Far beyond any question; the encoders read 512 to 8,192 tokens."""
 
@@ -208,3 +214,31 @@ class SearchAnswer(BaseModel):
             notes=list(result.explanation.notes),
             explanation=asdict(result.explanation) if explain else None,
         )
+
+
+class BatchRequest(Request):
+    """Several searches; each is checked for itself."""
+
+    searches: Annotated[
+        list[dict[str, Any]],
+        Field(
+            min_length=1,
+            max_length=MAX_SEARCHES,
+            description="as the body of /v1/search each",
+            json_schema_extra={"items": {"$ref": "#/components/schemas/SearchRequest"}},
+        ),
+    ]
+
+
+class BatchItemAnswer(BaseModel):
+    """What became of one search: its answer, or its error, with the status that it would have had alone."""
+
+    status: int
+    answer: SearchAnswer | None
+    error: ErrorAnswer | None
+
+
+class BatchAnswer(BaseModel):
+    """The results, in the order of the searches."""
+
+    results: list[BatchItemAnswer]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Self
 
 from pydantic import BaseModel, Field
@@ -10,6 +11,9 @@ from rag_platform.listing import CollectionState, Models, ModelState
 from rag_platform.protocols import Manifest
 
 __all__ = [
+    "ChatError",
+    "ChatErrorAnswer",
+    "ChatModel",
     "CollectionAnswer",
     "CollectionsAnswer",
     "ErrorAnswer",
@@ -64,6 +68,7 @@ class CollectionsAnswer(BaseModel):
     """Every collection, published or not."""
 
     collections: list[CollectionAnswer]
+    next_cursor: str | None = Field(None, description="of the next part; null: that was all")
 
 
 class ModelAnswer(BaseModel):
@@ -99,17 +104,29 @@ class GeneratorAnswer(BaseModel):
     remedy: str | None
 
 
-class ModelsAnswer(BaseModel):
-    """What embeds, reranks and answers."""
+class ChatModel(BaseModel):
+    """What a chat completion may name as its model, as OpenAI's clients list it."""
 
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "rag-platform"
+
+
+class ModelsAnswer(BaseModel):
+    """What embeds, reranks and answers; ``object`` and ``data`` are what OpenAI's clients read."""
+
+    object: Literal["list"] = "list"
+    data: list[ChatModel] = Field(description="models of /v1/chat/completions")
     embedding: list[ModelAnswer]
     rerankers: list[ModelAnswer]
     generators: list[GeneratorAnswer] = Field(description="what a question may name as its model")
 
     @classmethod
-    def of(cls, found: Models) -> Self:
+    def of(cls, found: Models, chat_models: Sequence[str]) -> Self:
         """Return the JSON form of the catalogues."""
         return cls(
+            data=[ChatModel(id=name) for name in chat_models],
             embedding=[ModelAnswer.of(one) for one in found.embedding],
             rerankers=[ModelAnswer.of(one) for one in found.rerankers],
             generators=[
@@ -142,6 +159,22 @@ class ErrorAnswer(BaseModel):
     detail: str
     code: str
     request_id: str
+
+
+class ChatError(BaseModel):
+    """An error as OpenAI's clients read it; ``code`` is ours."""
+
+    message: str
+    type: str
+    param: None = None
+    code: str
+    request_id: str
+
+
+class ChatErrorAnswer(BaseModel):
+    """The form of an error of a chat completion."""
+
+    error: ChatError
 
 
 class NotReadyAnswer(ErrorAnswer):
