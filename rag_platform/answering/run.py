@@ -13,6 +13,7 @@ from rag_platform.answering.chat import Chat, Message, Said
 from rag_platform.answering.citations import Verifier, first_page, source_text
 from rag_platform.answering.conversation import Turn, condensing, standalone
 from rag_platform.answering.extractive import ExtractiveGenerator
+from rag_platform.answering.fitting import fitted
 from rag_platform.answering.prompts import PromptGenerator, messages, refusal, spoken, written
 from rag_platform.answering.refusal import Gate
 from rag_platform.answering.reply import Delta, Done, Event, Reply, ReplyMode, Sources
@@ -73,6 +74,10 @@ class Run:
         mode: ReplyMode = "retrieve" if is_read else "extractive"
         yield self.done(mode, asked, result.hits, result.generations, verifier)
 
+    def is_hopeless(self, asked: str, result: SearchResult) -> bool:
+        """Say whether nothing that was found can answer, so that a model need not read it."""
+        return bool(self.gate and self.gate.refuses(asked, result, is_read=True))
+
     def pieces(self, asked: str, hits: Sequence[Hit]) -> Iterator[str]:
         """Yield what the generator says to a question, unchecked; without hits a model is not asked."""
         if not isinstance(self.generator, Chat):
@@ -83,7 +88,9 @@ class Run:
         elif not hits:
             yield refusal(self.question)
         else:
-            for piece in timed("generation", self.generator.stream(self._prompt(asked, hits))):
+            chat = self.generator
+            said = fitted(lambda n: chat.stream(self._prompt(asked, hits[:n])), len(hits), self.notes.append)
+            for piece in timed("generation", said):
                 if isinstance(piece, str):
                     yield piece
                 else:

@@ -9,15 +9,16 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 
 from rag_platform.answering.chat import Chat, Message, Said, ToolCall
 from rag_platform.answering.citations import Verifier
-from rag_platform.answering.prompts import spoken
+from rag_platform.answering.prompts import is_refusal, refusal, spoken
 from rag_platform.answering.reply import Event, Sources
 from rag_platform.answering.run import Run, passage
-from rag_platform.answering.support import cited
+from rag_platform.answering.support import cited, without_marks
 from rag_platform.answering.tools import (
     TOOL,
     UNSOURCED,
     Found,
     calling,
+    is_bare_greeting,
     is_greeting,
     is_translation,
     opening,
@@ -25,7 +26,7 @@ from rag_platform.answering.tools import (
     search_of,
     shown,
 )
-from rag_platform.errors import CallerError, UpstreamError
+from rag_platform.errors import CallerError, PromptTooLong, UpstreamError
 from rag_platform.watching import timed
 
 __all__ = ["with_tools"]
@@ -77,6 +78,9 @@ class _Conversation:
         for turn in range(1, _TURNS + 1):
             try:
                 said = yield from self._listened((TOOL,) if turn < _TURNS else ())
+            except PromptTooLong:
+                yield from self._overflowed()
+                return
             except UpstreamError as error:
                 if turn > 1 or error.status not in _NO_TOOLS:
                     raise
@@ -97,12 +101,20 @@ class _Conversation:
                 said = piece
                 continue
             self._held += piece
-            if self._verifier is None and self._found.queries and cited(self._held):
+            if self._verifier is None and self._found.may_answer and cited(self._held):
                 yield from self._begun()
             if self._verifier is not None:
                 yield from self._run.told(self._verifier.feed(self._held))
                 self._held = ""
         return said
+
+    def _overflowed(self) -> Iterator[Event]:
+        """Yield an answer to what was found by now: the model cannot read more of the conversation."""
+        self._run.notes.append("the conversation is longer than the model can read: it searched no further")
+        if self._found.queries:
+            yield from self._closed(Said(""))
+        else:
+            yield from self._run.retrieved()
 
     def _begun(self) -> Iterator[Event]:
         """Yield the sources: from here on nothing more is searched."""
@@ -115,10 +127,11 @@ class _Conversation:
             return results(call, f"not searched: at most {_MOST_CALLS} calls in one turn")
         try:
             query, options = search_of(call, self._run.options)
-            numbers = self._found.add(self._run.search(query, options))
+            result = self._run.search(query, options)
         except CallerError as error:
             self._run.notes.append(f"a call of the model was refused: {error}")
             return results(call, f"error: {error}")
+        numbers = self._found.add(result, may_answer=not self._run.is_hopeless(query, result))
         if self._found.is_mixed:
             raise _Changed
         listed = [(number, passage(self._found.hits[number - 1])) for number in numbers]
@@ -127,22 +140,32 @@ class _Conversation:
     def _closed(self, said: Said) -> Iterator[Event]:
         """Yield the rest, by what the model did: it searched, it had no need to, or it should have."""
         run, found = self._run, self._found
-        if found.queries:
-            asked = found.queries[0]
-            if len(found.queries) > 1:
-                run.notes.append(f"searched: {'; '.join(found.queries)}")
-            pieces: Iterable[str] = [self._held]
-            if self._verifier is None:
-                yield from self._begun()
-                pieces = [said.text] if said.text.strip() else run.pieces(asked, found.hits)
-            assert self._verifier is not None
-            yield from run.checked(self._verifier, pieces)
-            yield run.done("tools", asked, found.hits, found.generations, self._verifier)
-        elif said.text.strip() and (is_greeting(run.question) or is_translation(run.question)):
+        said_text = said.text.strip()
+        if found.may_answer:
+            yield from self._answered(said_text)
+        elif said_text and (is_greeting(run.question) or is_translation(run.question)):
             yield Sources(())
-            remark = "" if is_greeting(run.question) else f"\n\n{UNSOURCED[spoken(run.question)]}"
-            yield from run.told(said.text.strip() + remark)
+            remark = "" if is_bare_greeting(run.question) else f"\n\n{UNSOURCED[spoken(run.question)]}"
+            yield from run.told(without_marks(said_text) + remark)
             yield run.done("tools", run.question, (), {})
+        elif found.queries:
+            if said_text and not is_refusal(said_text):
+                run.notes.append("the model answered, but nothing that it found does: its answer was refused")
+            yield from self._answered(refusal(run.question))
         else:
             run.notes.append("the model did not search: the question was searched for it")
             yield from run.retrieved()
+
+    def _answered(self, text: str) -> Iterator[Event]:
+        """Yield the rest of an answer from what was found; without words of the model it reads the passages."""
+        run, found = self._run, self._found
+        asked = found.queries[0]
+        if len(found.queries) > 1:
+            run.notes.append(f"searched: {'; '.join(found.queries)}")
+        pieces: Iterable[str] = [self._held]
+        if self._verifier is None:
+            yield from self._begun()
+            pieces = [text] if text else run.pieces(asked, found.hits)
+        assert self._verifier is not None
+        yield from run.checked(self._verifier, pieces)
+        yield run.done("tools", asked, found.hits, found.generations, self._verifier)

@@ -27,6 +27,7 @@ __all__ = [
     "UNSOURCED",
     "Found",
     "calling",
+    "is_bare_greeting",
     "is_greeting",
     "is_translation",
     "opening",
@@ -66,14 +67,17 @@ UNSOURCED: dict[Spoken, str] = {
     "en": "(This answer is the model's own; it does not come from the documents.)",
 }
 _LONGEST_QUERY = 1_000
-_GREETING = regex.compile(
-    r"^\W*(?:नमस्ते|नमस्कार|धन्यवाद|शुभ ?(?:प्रभात|बिहानी|रात्री|साँझ|दिन)|बिदा|हेलो|हाई|तपाईं (?:को|के) हुनुहुन्छ"
+_GREETS = (
+    r"\W*(?:नमस्ते|नमस्कार|धन्यवाद|शुभ ?(?:प्रभात|बिहानी|रात्री|साँझ|दिन)|बिदा|हेलो|हाई|तपाईं (?:को|के) हुनुहुन्छ"
     r"|तपाईंलाई कस्तो छ|सन्चै|hello|hi|hey|thanks?|thank you|good (?:morning|evening|night|day)|bye|goodbye"
-    r"|who are you|how are you|namaste|namaskar|dhanyabad|dhanyawad|kasto cha|sanchai)"
-    r"(?![\p{L}\p{M}])[^।.?!]{0,24}[।.?!\s]*$",
+    r"|who are you|how are you|namaste|namaskar|dhanyabad|dhanyawad|kasto cha|sanchai)(?![\p{L}\p{M}])"
+)
+_GREETING = regex.compile(rf"(?:{_GREETS})+(?P<rest>[^।.?!]{{0,24}})[।.?!\s]*", regex.I)
+_ASKS = regex.compile(
+    r"(?<![\p{L}\p{M}])(?:कति|कहिले|कसरी|कहाँ|के|को|कुन|किन|कसले|कसको|how|what|when|where|who|which|why|kati"
+    r"|kahile|kasari|kaha|ke|ko|kun|kina|kasle)(?![\p{L}\p{M}])",
     regex.I,
 )
-_ASKS = regex.compile(r"कति|कहिले|कसरी|कहाँ|\b(?:how (?:much|many|long)|what|when|where)\b", regex.I)
 _TRANSLATION = regex.compile(
     r"\b(?:translate|translation|rephrase|summari[sz]e (?:that|this|your)|say (?:that|it) (?:again|in))\b"
     r"|अनुवाद|उल्था|(?:नेपाली|अङ्ग्रेजी|अंग्रेजी|हिन्दी)मा (?:भन्नु|लेख्नु)|छोटकरीमा भन्नु|फेरि भन्नु",
@@ -101,16 +105,20 @@ _SYSTEM: dict[Spoken, str] = {
 
 
 class Found:
-    """The hits of several searches, numbered through: a passage that is found again keeps its number."""
+    """The hits of several searches, numbered through: a passage that is found again keeps its number.
+
+    ``may_answer`` says whether any of the searches found something that can.
+    """
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
         self.queries: list[str] = []
         self.generations: dict[str, int] = {}
-        self.is_mixed = False
+        self.is_mixed, self.may_answer = False, False
 
-    def add(self, result: SearchResult) -> list[int]:
+    def add(self, result: SearchResult, *, may_answer: bool) -> list[int]:
         """Take the hits of a search and return their numbers; generations that differ are told."""
+        self.may_answer |= may_answer
         self.queries.append(result.query)
         for collection, generation in result.generations.items():
             self.is_mixed |= self.generations.setdefault(collection, generation) != generation
@@ -124,12 +132,23 @@ class Found:
 
 
 def is_greeting(question: str) -> bool:
-    """Say whether a question is a greeting, thanks, or the like, and nothing else.
+    """Say whether a question is a greeting, thanks, or the like, maybe with whom it greets, and asks nothing.
 
     >>> is_greeting("नमस्ते!"), is_greeting("Thank you very much."), is_greeting("नमस्ते, कर कति तिर्ने?")
     (True, True, False)
     """
-    return bool(_GREETING.match(question)) and not _ASKS.search(question)
+    found = _GREETING.fullmatch(question)
+    return found is not None and not _ASKS.search(found["rest"])
+
+
+def is_bare_greeting(question: str) -> bool:
+    """Say whether a question greets and has no word beside: whatever is said to it states no fact.
+
+    >>> is_bare_greeting("नमस्ते! सन्चै?"), is_bare_greeting("नमस्ते, नेपालको राजधानी!")
+    (True, False)
+    """
+    found = _GREETING.fullmatch(question)
+    return found is not None and not regex.search(r"[\p{L}\p{N}]", found["rest"])
 
 
 def is_translation(question: str) -> bool:
