@@ -157,7 +157,7 @@ class _Conversation:
             yield from run.retrieved()
 
     def _answered(self, text: str) -> Iterator[Event]:
-        """Yield the rest of an answer from what was found; without words of the model it reads the passages."""
+        """Yield the rest of an answer from what was found; without words of its own the model reads that."""
         run, found = self._run, self._found
         asked = found.queries[0]
         if len(found.queries) > 1:

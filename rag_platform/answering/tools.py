@@ -73,6 +73,9 @@ _GREETS = (
     r"|who are you|how are you|namaste|namaskar|dhanyabad|dhanyawad|kasto cha|sanchai)(?![\p{L}\p{M}])"
 )
 _GREETING = regex.compile(rf"(?:{_GREETS})+(?P<rest>[^।.?!]{{0,24}})[।.?!\s]*", regex.I)
+_FILLERS = regex.compile(
+    r"(?:\W|(?:very|so) much|a lot|there|all|everyone|again|सबैलाई|धेरै|साथी|सर|म्याम|दाइ|दिदी|हजुर)*", regex.I
+)
 _ASKS = regex.compile(
     r"(?<![\p{L}\p{M}])(?:कति|कहिले|कसरी|कहाँ|के|को|कुन|किन|कसले|कसको|how|what|when|where|who|which|why|kati"
     r"|kahile|kasari|kaha|ke|ko|kun|kina|kasle)(?![\p{L}\p{M}])",
@@ -142,13 +145,13 @@ def is_greeting(question: str) -> bool:
 
 
 def is_bare_greeting(question: str) -> bool:
-    """Say whether a question greets and has no word beside: whatever is said to it states no fact.
+    """Say whether a question greets and names nothing beside: whatever is said to it states no fact.
 
     >>> is_bare_greeting("नमस्ते! सन्चै?"), is_bare_greeting("नमस्ते, नेपालको राजधानी!")
     (True, False)
     """
     found = _GREETING.fullmatch(question)
-    return found is not None and not regex.search(r"[\p{L}\p{N}]", found["rest"])
+    return found is not None and bool(_FILLERS.fullmatch(found["rest"]))
 
 
 def is_translation(question: str) -> bool:
