@@ -13,7 +13,7 @@ from typing import Any, Literal
 from judge_server import BROKEN, BUSY, Fault
 from local_server import listening
 
-__all__ = ["BROKEN", "BUSY", "Fault", "ModelServer", "Says", "call", "replaying", "speaking"]
+__all__ = ["BROKEN", "BUSY", "Body", "Fault", "ModelServer", "Says", "call", "replaying", "speaking"]
 
 Body = dict[str, Any]
 
@@ -74,7 +74,9 @@ def _call(at: int, function: Body, key: str | None = None) -> Body:
 
 
 @contextmanager
-def speaking(script: Sequence[Says | Fault] | Callable[[Body], Says]) -> Iterator[ModelServer]:
+def speaking(
+    script: Sequence[Says | Fault] | Callable[[Body], Says | Fault],
+) -> Iterator[ModelServer]:
     """Serve until the block ends; each request gets the next turn of the script, or what a function says."""
 
     class Handler(BaseHTTPRequestHandler):

@@ -69,7 +69,7 @@ UNSOURCED: dict[Spoken, str] = {
 _LONGEST_QUERY = 1_000
 _GREETS = (
     r"\W*(?:नमस्ते|नमस्कार|धन्यवाद|शुभ ?(?:प्रभात|बिहानी|रात्री|साँझ|दिन)|बिदा|हेलो|हाई|तपाईं (?:को|के) हुनुहुन्छ"
-    r"|तपाईंलाई कस्तो छ|सन्चै|hello|hi|hey|thanks?|thank you|good (?:morning|evening|night|day)|bye|goodbye"
+    r"|तपाईंलाई कस्तो छ|सन्चै|hello|hi|hey|thank you|thanks?|good (?:morning|evening|night|day)|bye|goodbye"
     r"|who are you|how are you|namaste|namaskar|dhanyabad|dhanyawad|kasto cha|sanchai)(?![\p{L}\p{M}])"
 )
 _GREETING = regex.compile(rf"(?:{_GREETS})+(?P<rest>[^।.?!]{{0,24}})[।.?!\s]*", regex.I)
