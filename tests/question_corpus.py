@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from judge_server import Fault, JudgeServer, judging
 
-__all__ = ["LIBRARY", "ROAD", "TEXTS", "WATER", "drafting", "passages"]
+from rag_platform.evaluation.questions import Corpus
+from rag_platform.types import Chunk, Document, Hit, Kind, Page, document_id
+
+__all__ = [
+    "LIBRARY",
+    "ROAD",
+    "TEXTS",
+    "WATER",
+    "chunks_of",
+    "corpus",
+    "corpus_of",
+    "document",
+    "drafting",
+    "passages",
+]
 
 Body = dict[str, Any]
 
@@ -55,3 +69,34 @@ def drafting(
     with judging(answer) as server:
         server.faults.extend(faults)
         yield server
+
+
+def document(source: str, *pages: str) -> Document:
+    """Return a document of these pages."""
+    return Document(
+        source, "0" * 64, "txt", tuple(Page(n, text, "markup") for n, text in enumerate(pages, 1))
+    )
+
+
+def chunks_of(one: Document, kind: Kind = "text") -> list[Chunk]:
+    """Return a chunk a page."""
+    key = document_id(one.collection, one.source)
+    return [
+        Chunk(
+            f"{one.source}#{at}", key, one.collection, one.source, one.content_sha256, at, page.text,
+            span.start, span.end, at + 1, at + 1, 40, 0, kind, "ne",
+        )
+        for at, (page, span) in enumerate(zip(one.pages, one.page_spans, strict=True))
+    ]  # fmt: skip
+
+
+def corpus(*documents: Document, kind: Kind = "text") -> Corpus:
+    """Return a corpus whose search finds everything."""
+    made = {one.source: (one, chunks_of(one, kind)) for one in documents}
+    hits = [Hit(1, 1.0, chunk) for _, chunks in made.values() for chunk in chunks]
+    return Corpus(list(made), made.__getitem__, lambda query: hits)
+
+
+def corpus_of(texts: Mapping[str, str]) -> Corpus:
+    """Return a corpus of documents of one page."""
+    return corpus(*(document(source, text) for source, text in texts.items()))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import regex
+
 from rag_platform.text.analyze import analyze
 from rag_platform.text.dates import find_dates, find_month_days, find_years
 from rag_platform.text.language import detect_language
@@ -22,12 +24,21 @@ __all__ = [
     "copied_share",
     "draft_prompt",
     "is_repeated",
+    "points_at_passage",
 ]
 
 _MOST_COPIED = 0.5
 """Share of a question's words that may stand in the passage where the question must use its own."""
 _ALIKE = 0.8
 """From this share of common words on, two questions are one; a year that differs keeps short ones apart."""
+
+_POINTING = regex.compile(
+    r"\b(?:this|the) (?:passage|text|excerpt)\b|\bthis (?:document|notice|letter|table)\b"
+    r"|\b(?:given|mentioned|shown) (?:above|below)\b"
+    r"|(?:यस|यो|उक्त|माथिको|दिइएको|प्रस्तुत) (?:अनुच्छेद|पाठ|खण्ड|गद्यांश|दस्तावेज|कागजात|सूचना|पत्र|तालिका)",
+    regex.IGNORECASE,
+)
+"""What a person can say who has the passage in front of them, and nobody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,15 @@ def copied_run(question: str, passage: str) -> int:
         row = [0, *(before[at] + 1 if word == term else 0 for at, word in enumerate(words))]
         longest, before = max(longest, *row), row
     return longest
+
+
+def points_at_passage(question: str) -> bool:
+    """Say whether a question means nothing without the passage.
+
+    >>> points_at_passage("यस सूचनामा कति रकम तोकिएको छ?"), points_at_passage("सूचनाको हक कसलाई छ?")
+    (True, False)
+    """
+    return _POINTING.search(question) is not None
 
 
 def is_repeated(question: str, earlier: Sequence[str]) -> bool:

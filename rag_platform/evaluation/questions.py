@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice, pairwise
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from rag_platform.errors import CallerError, RagError, UnknownName, UpstreamError
 from rag_platform.evaluation.budget import Budget, BudgetSpent
@@ -25,6 +25,7 @@ from rag_platform.evaluation.question_kinds import (
     copied_run,
     draft_prompt,
     is_repeated,
+    points_at_passage,
 )
 from rag_platform.text.analyze import analyze
 from rag_platform.text.language import detect_language
@@ -55,13 +56,16 @@ _FAULTS_IN_A_ROW = 3
 OTHERS = 5
 """Passages that search finds for a question and that must not answer it too."""
 
+_MOST_QUOTES = 4
+"""Of a draft: a server that keeps to the schema then stops a small model that repeats itself."""
+
 
 class _Draft(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     question: str
     answer: str
-    evidence: list[str]
+    evidence: list[str] = Field(max_length=_MOST_QUOTES)
 
 
 class _Answering(BaseModel):
@@ -247,6 +251,8 @@ class _Drafter:
         rule, passage = QUESTION_KINDS[kind], "\n".join(chunk.indexed_text for chunk in chunks)
         if not analyze(query):
             raise _NotKept("the model saw no such question")
+        if points_at_passage(query):
+            raise _NotKept("speaks of the passage as if it lay open")
         if copied_run(query, passage) > _LONGEST_RUN:
             raise _NotKept(f"copies more than {_LONGEST_RUN} words of the passage in a row")
         if fault := rule.fault(query, "\n".join(draft.evidence), passage):

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 from judge_server import BUSY, NO_JSON, Fault, JudgeServer
-from question_corpus import LIBRARY, ROAD, TEXTS, WATER, drafting, passages
+from question_corpus import (
+    LIBRARY,
+    ROAD,
+    TEXTS,
+    WATER,
+    chunks_of,
+    corpus,
+    corpus_of,
+    document,
+    drafting,
+    passages,
+)
 
 from rag_platform.errors import CallerError, InvalidDataset, UnknownName, UpstreamError
 from rag_platform.evaluation.budget import Budget
@@ -30,8 +41,8 @@ from rag_platform.evaluation.question_kinds import (
 )
 from rag_platform.evaluation.question_plan import KindPlan, plan_questions
 from rag_platform.evaluation.question_sets import Origin, Review, from_log, split, write_questions, write_set
-from rag_platform.evaluation.questions import Corpus, Drafted, Generated, generate, quote_label
-from rag_platform.types import Chunk, Document, Hit, Kind, Page, Span, document_id
+from rag_platform.evaluation.questions import Drafted, Generated, generate, quote_label
+from rag_platform.types import Span
 
 Body = dict[str, Any]
 OPENS = {"question": "भीमसेन पुस्तकालय कति बजे खुल्छ?", "answer": "बिहान सात बजे", "evidence": ["बिहान सात बजे खुल्छ"]}
@@ -45,35 +56,6 @@ BRIDGE = {
     "answer": "ठूला सवारीले",
     "evidence": ["ठूला सवारीले अर्को सूचना नआउँदासम्म"],
 }
-
-
-def document(source: str, *pages: str) -> Document:
-    return Document(
-        source, "0" * 64, "txt", tuple(Page(n, text, "markup") for n, text in enumerate(pages, 1))
-    )
-
-
-def chunks_of(one: Document, kind: Kind = "text") -> list[Chunk]:
-    """Return a chunk a page."""
-    key = document_id(one.collection, one.source)
-    return [
-        Chunk(
-            f"{one.source}#{at}", key, one.collection, one.source, one.content_sha256, at, page.text,
-            span.start, span.end, at + 1, at + 1, 40, 0, kind, "ne",
-        )
-        for at, (page, span) in enumerate(zip(one.pages, one.page_spans, strict=True))
-    ]  # fmt: skip
-
-
-def corpus(*documents: Document, kind: Kind = "text") -> Corpus:
-    """Return a corpus whose search finds everything."""
-    made = {one.source: (one, chunks_of(one, kind)) for one in documents}
-    hits = [Hit(1, 1.0, chunk) for _, chunks in made.values() for chunk in chunks]
-    return Corpus(list(made), made.__getitem__, lambda query: hits)
-
-
-def texts() -> Corpus:
-    return corpus(*(document(source, text) for source, text in TEXTS.items()))
 
 
 def model(server: JudgeServer, memo: Path | None = None) -> JudgeModel:
@@ -98,7 +80,7 @@ def own(query: str, text: str) -> bool:
 
 def test_questions_are_kept_with_the_words_that_answer_them() -> None:
     with drafting(ALL, own) as server:
-        made = generate(texts(), model(server), kinds=["lookup"], n=3)
+        made = generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3)
     assert made.refused == []
     assert {one.source: one.case.query for one in made.drafted} == {
         "पुस्तकालय.txt": OPENS["question"],
@@ -130,6 +112,8 @@ def refusal(kind: str, said: Body, text: str = LIBRARY, answering: Callable[[str
     ("kind", "change", "reason"),
     [
         ("lookup", {"question": ""}, "the model saw no such question"),
+        ("lookup", {"question": "यस सूचना अनुसार शुल्क कति हो?"}, "speaks of the passage as if it lay open"),
+        ("lookup", {"question": "What is this passage about?"}, "speaks of the passage as if it lay open"),
         ("lookup", {"answer": " "}, "has no answer"),
         ("lookup", {"evidence": ["आइतबार बन्द रहन्छ"]}, "its evidence does not stand in the passage"),
         ("lookup", {"evidence": []}, "its evidence does not stand in the passage"),
@@ -164,7 +148,7 @@ def test_an_unanswerable_question_is_one_that_nothing_found_answers() -> None:
     near = {"question": "भीमसेन पुस्तकालयमा कति जना कर्मचारी छन्?", "answer": "", "evidence": []}
     assert refusal("unanswerable", near) == "a passage answers it"
     with drafting(lambda _: near, lambda query, text: False) as server:
-        made = generate(texts(), model(server), kinds=["unanswerable"], n=1)
+        made = generate(corpus_of(TEXTS), model(server), kinds=["unanswerable"], n=1)
     (one,) = made.drafted
     assert (one.case.answerable, one.case.labels, one.case.reference_answer) == (False, (), "")
 
@@ -187,7 +171,7 @@ def test_a_question_over_two_pages_has_a_label_on_each() -> None:
 
 def test_tables_alone_are_asked_for_cells() -> None:
     with drafting(ALL, own) as server:
-        none = generate(texts(), model(server), kinds=["table"], n=2)
+        none = generate(corpus_of(TEXTS), model(server), kinds=["table"], n=2)
         some = generate(corpus(document("त.txt", LIBRARY), kind="table"), model(server), kinds=["table"], n=2)
     assert (none.drafted, none.calls) == ([], 0)
     assert some.by_kind == {"table": 1}
@@ -202,15 +186,15 @@ def test_a_question_is_not_asked_twice() -> None:
 
     first: list[str] = []
     with drafting(lambda p: (first.append(passages(p)[1]), said(p))[1], answering) as server:
-        made = generate(texts(), model(server), kinds=["lookup", "date"], n=2)
+        made = generate(corpus_of(TEXTS), model(server), kinds=["lookup", "date"], n=2)
     assert made.by_kind == {"lookup": 1}
     assert {one.reason for one in made.refused} == {"was asked already"}
 
 
 def test_broken_replies_are_asked_for_again_and_kept_ones_are_not(tmp_path: Path) -> None:
     with drafting(ALL, own, NO_JSON, Fault(content='{"question": "कति?"}')) as server:
-        made = generate(texts(), model(server, tmp_path / "memo"), kinds=["lookup"], n=3)
-        again = generate(texts(), model(server, tmp_path / "memo"), kinds=["lookup"], n=3)
+        made = generate(corpus_of(TEXTS), model(server, tmp_path / "memo"), kinds=["lookup"], n=3)
+        again = generate(corpus_of(TEXTS), model(server, tmp_path / "memo"), kinds=["lookup"], n=3)
     assert (made.calls, again.calls) == (8, 0)
     assert again.drafted == made.drafted
     assert len(made.drafted) == 3
@@ -219,7 +203,7 @@ def test_broken_replies_are_asked_for_again_and_kept_ones_are_not(tmp_path: Path
 
 def test_a_model_that_gives_nothing_usable_ends_it() -> None:
     with drafting(ALL, own, *[NO_JSON] * 9) as server, pytest.raises(UpstreamError, match="no usable answer"):
-        generate(texts(), model(server), kinds=["lookup"], n=3)
+        generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3)
 
 
 # Plan and budget
@@ -228,10 +212,10 @@ def test_a_model_that_gives_nothing_usable_ends_it() -> None:
 def test_a_plan_counts_passages_calls_and_tokens_and_calls_nobody(tmp_path: Path) -> None:
     with drafting(ALL, own) as server:
         asked = model(server, tmp_path / "memo")
-        plan = plan_questions(texts(), asked, kinds=["lookup", "romanized", "table"], n=4)
+        plan = plan_questions(corpus_of(TEXTS), asked, kinds=["lookup", "romanized", "table"], n=4)
         assert server.n == 0
-        generate(texts(), asked, kinds=["lookup"], n=2, budget=Budget(calls=3))
-        after = plan_questions(texts(), asked, kinds=["lookup"], n=2)
+        generate(corpus_of(TEXTS), asked, kinds=["lookup"], n=2, budget=Budget(calls=3))
+        after = plan_questions(corpus_of(TEXTS), asked, kinds=["lookup"], n=2)
         assert server.n == 3
     assert plan.kinds == (
         KindPlan("lookup", 2, 0, 3, 3),
@@ -254,21 +238,21 @@ def test_a_plan_counts_passages_calls_and_tokens_and_calls_nobody(tmp_path: Path
 
 def test_a_plan_prices_what_it_knows() -> None:
     known = JudgeModel(JudgeEndpoint("openai/gpt-4o-mini"))
-    plan = plan_questions(texts(), known, kinds=["lookup"], n=3)
+    plan = plan_questions(corpus_of(TEXTS), known, kinds=["lookup"], n=3)
     assert plan.cost is not None
     written = 3 * 320
     assert plan.cost[1] == pytest.approx((plan.tokens[1] - written) * 0.15e-6 + written * 0.6e-6, rel=0.01)
     own_machine = JudgeModel(JudgeEndpoint("ollama_chat/gemma4"))
-    assert plan_questions(texts(), own_machine, kinds=["lookup"], n=3).cost == (0.0, 0.0)
+    assert plan_questions(corpus_of(TEXTS), own_machine, kinds=["lookup"], n=3).cost == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("calls", [0, 1, 2, 3, 5])
 def test_a_budget_keeps_what_was_made_and_a_larger_one_goes_on(tmp_path: Path, calls: int) -> None:
     with drafting(ALL, own, BUSY, NO_JSON) as server:
         asked = model(server, tmp_path / "memo")
-        part = generate(texts(), asked, kinds=["lookup"], n=3, budget=Budget(calls=calls))
+        part = generate(corpus_of(TEXTS), asked, kinds=["lookup"], n=3, budget=Budget(calls=calls))
         assert (part.calls, part.stopped) == (calls, f"the budget of {calls} calls is used up")
-        whole = generate(texts(), asked, kinds=["lookup"], n=3, budget=Budget(calls=100))
+        whole = generate(corpus_of(TEXTS), asked, kinds=["lookup"], n=3, budget=Budget(calls=100))
         assert server.n == 1 + 1 + 6, "one busy, one malformed, and none a second time"
     assert (whole.stopped, len(whole.drafted)) == ("", 3)
     assert part.drafted == whole.drafted[: max(0, (calls - 1) // 2)]
@@ -280,7 +264,7 @@ def test_a_budget_of_dollars_is_spent_by_what_calls_cost() -> None:
     spent.require()
     spent.take(0.02)
     with drafting(ALL, own) as server:
-        made = generate(texts(), model(server), kinds=["lookup"], n=3, budget=spent)
+        made = generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3, budget=spent)
         assert server.n == 0
     assert (made.stopped, made.drafted) == ("the budget of 0.5 US dollars is spent", [])
 
@@ -288,9 +272,9 @@ def test_a_budget_of_dollars_is_spent_by_what_calls_cost() -> None:
 def test_what_cannot_be_asked_for() -> None:
     unused = JudgeModel(JudgeEndpoint("openai/m"))
     with pytest.raises(UnknownName, match=r"'thematik'.*thematic"):
-        generate(texts(), unused, kinds=["thematik"], n=1)
+        generate(corpus_of(TEXTS), unused, kinds=["thematik"], n=1)
     with pytest.raises(CallerError, match="0 questions of 1 kinds"):
-        generate(texts(), unused, kinds=["lookup"], n=0)
+        generate(corpus_of(TEXTS), unused, kinds=["lookup"], n=0)
 
 
 def test_copied_words_are_counted_without_endings() -> None:
@@ -346,7 +330,7 @@ def test_no_document_is_in_both_splits() -> None:
 def folder(tmp_path: Path) -> Path:
     """Return a folder with the three questions, one document each, two of them in dev."""
     with drafting(ALL, own) as server:
-        made = generate(texts(), model(server), kinds=["lookup"], n=3)
+        made = generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3)
     files = {}
     for number, (source, text) in enumerate(TEXTS.items()):
         files[source] = tmp_path / f"{number}"
@@ -378,9 +362,9 @@ def test_what_a_stopped_drafting_left_is_replaced_until_a_person_reviews_it(tmp_
         path.write_text(TEXTS[source], encoding="utf-8")
     out, origin = tmp_path / "वडा", Origin("nepali_docs", "openai/m", 0)
     with drafting(ALL, own) as server:
-        part = generate(texts(), model(server), kinds=["lookup"], n=3, budget=Budget(calls=4))
-        whole = generate(texts(), model(server), kinds=["lookup"], n=3)
-        none = generate(texts(), model(server), kinds=["lookup"], n=3, budget=Budget(calls=0))
+        part = generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3, budget=Budget(calls=4))
+        whole = generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3)
+        none = generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3, budget=Budget(calls=0))
     with pytest.raises(CallerError, match="the budget of 0 calls is used up; a larger one goes on"):
         write_set(out, none, files, origin)
     counts = []
