@@ -225,7 +225,7 @@ def test_what_is_not_published_is_404_and_the_nearest_is_named(
 
 
 def test_unknown_paths_and_methods_have_the_same_form(client: httpx.Client) -> None:
-    missing, wrong = client.get("/v2/search"), client.get("/v1/search")
+    missing, wrong = client.get("/v2/search"), client.get("/v1/ask")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
     assert (wrong.status_code, wrong.json()["code"]) == (405, "method_not_allowed")
     assert wrong.headers["allow"] == "POST"
@@ -287,7 +287,8 @@ def test_nothing_published_is_503_and_says_what_is_missing(empty: httpx.Client) 
     answer = empty.post("/v1/search", json={"query": "पानी"})
     assert (answer.status_code, answer.json()["code"]) == (503, "not_published")
     assert empty.get("/v1/collections").json() == {
-        "collections": [{"name": "nepali_docs", "documents": 0, "generations": []}]
+        "collections": [{"name": "nepali_docs", "documents": 0, "generations": []}],
+        "next_cursor": None,
     }
 
 
