@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from rag_platform.errors import InvalidSetting, UnknownName
 from rag_platform.evaluation.contexts import CONTEXT_TOKENS, CONTEXTS, Context
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.settings import Settings
+from rag_platform.types import AnalyzerOptions
 
 __all__ = [
     "BASELINES",
@@ -24,15 +25,17 @@ __all__ = [
     "Changes",
     "applied",
     "parse_variants",
+    "read_analyzer",
     "read_context",
     "read_variants",
     "searched",
+    "spans_grid",
 ]
 
 Changes = Mapping[str, str]
-"""What a variant changes: setting or search option -> value as text."""
+"""What a variant changes: setting, search option, part of the analyzer or reranker -> value as text."""
 _NAME = re.compile(r"[\w.+-]{1,40}")
-_OF_THE_GRID = {"embedding_model": "--embedders", "reranker": "--rerankers", "reranker_model": "--rerankers"}
+_OF_THE_GRID = {"embedding_model": "--embedders", "reranker_model": "reranker=NAME, or --rerankers"}
 _FIXED = ("home", "embedders", "sweep_embedders", "sweep_rerankers", "qdrant_url", *_OF_THE_GRID)
 _PARSED = {
     "k": int,
@@ -44,6 +47,9 @@ _PARSED = {
     "fusion": str,
 }
 _CONTEXT = ("context", "context_tokens")
+_RERANKER = "reranker"
+_ANALYZER = "analyzer."
+_PARTS = tuple(one.name for one in fields(AnalyzerOptions))
 _LEAST_TOKENS = 50
 BASELINE_MARK = "baseline:"
 """Names of variants that begin so are ours: no variant of a caller can bear them."""
@@ -63,8 +69,8 @@ _ALIASES = MappingProxyType({"top_k": "candidates", "top_r": "k"})
 def parse_variants(written: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return variants from ``name:setting=value``; several of one name add up.
 
-    >>> parse_variants(["lexical:mode=lexical", "few:candidates=5,k=3"])
-    {'lexical': {'mode': 'lexical'}, 'few': {'candidates': '5', 'k': '3'}}
+    >>> parse_variants(["nofold:analyzer.fold=false", "few:candidates=5,k=3"])
+    {'nofold': {'analyzer.fold': 'false'}, 'few': {'candidates': '5', 'k': '3'}}
 
     Raises:
         InvalidSetting: One is not of this form.
@@ -86,6 +92,8 @@ def parse_variants(written: Sequence[str]) -> dict[str, dict[str, str]]:
 def read_variants(path: Path) -> dict[str, dict[str, str]]:
     """Return the variants of a TOML file: ``[variants.name]`` tables of ``setting = value``.
 
+    A table in them is a dotted name: ``analyzer.fold = false``.
+
     Raises:
         InvalidSetting: The file is not there, is no TOML, or holds something else.
     """
@@ -95,7 +103,7 @@ def read_variants(path: Path) -> dict[str, dict[str, str]]:
         raise InvalidSetting(f"{path} cannot be read as TOML: {error}") from error
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise InvalidSetting(f"{path}: 'variants' must hold tables, as [variants.lexical]")
-    found = {name: {key: _text(value) for key, value in table.items()} for name, table in tables.items()}
+    found = {name: dict(_flat(table)) for name, table in tables.items()}
     _check(found)
     return found
 
@@ -111,10 +119,11 @@ def applied(settings: Settings, changes: Changes) -> Settings:
     names = {alias.lower(): alias for alias in aliases.values()} | aliases
     given = {}
     for key, value in changes.items():
-        if _is_option(key) or key in _CONTEXT:
+        if _is_option(key) or key in (*_CONTEXT, _RERANKER) or key.startswith(_ANALYZER):
             continue
         if key.lower() not in names:
-            known = (*names, *_CONTEXT, *(f.name for f in fields(SearchOptions)))
+            parts = (f"{_ANALYZER}{part}" for part in _PARTS)
+            known = (*names, *_CONTEXT, _RERANKER, *parts, *(f.name for f in fields(SearchOptions)))
             raise UnknownName("setting or search option", key, known)
         field = next(name for name, alias in aliases.items() if alias == names[key.lower()])
         if field in _FIXED:
@@ -145,6 +154,35 @@ def searched(options: SearchOptions, changes: Changes) -> SearchOptions:
     return changed
 
 
+def read_analyzer(changes: Changes) -> AnalyzerOptions:
+    """Return how passages and questions become terms under a variant.
+
+    >>> read_analyzer({"analyzer.fold": "false"})
+    AnalyzerOptions(fold=False, stem=True, spelling=True, pieces=True)
+
+    Raises:
+        UnknownName: The analyzer has no such part.
+        InvalidSetting: A value is neither ``true`` nor ``false``.
+    """
+    given: dict[str, bool] = {}
+    for key, value in changes.items():
+        if not key.startswith(_ANALYZER):
+            continue
+        part = key.removeprefix(_ANALYZER)
+        if part not in _PARTS:
+            raise UnknownName("part of the analyzer", part, _PARTS)
+        try:
+            given[part] = _is_true(value)
+        except ValueError as error:
+            raise InvalidSetting(f"{key}={value!r} is not allowed: {error}") from None
+    return AnalyzerOptions(**given)
+
+
+def spans_grid(name: str, changes: Changes) -> bool:
+    """Say whether a variant has a cell for each encoder and reranker of the grid, or its own places."""
+    return not (name.startswith(BASELINE_MARK) or {"context", _RERANKER} & changes.keys())
+
+
 def read_context(changes: Changes) -> Context | None:
     """Return what a generator reads under a variant instead of hits; None: hits, as usual.
 
@@ -161,7 +199,7 @@ def read_context(changes: Changes) -> Context | None:
     if meant is None:
         raise UnknownName("context", kind, CONTEXTS)
     for key in changes:
-        if _is_option(key):
+        if _is_option(key) or key == _RERANKER or key.startswith(_ANALYZER):
             raise InvalidSetting(f"with context={kind} nothing is searched, so {key!r} would change nothing")
     written = changes.get("context_tokens", str(CONTEXT_TOKENS))
     if not written.isascii() or not written.isdigit() or int(written) < _LEAST_TOKENS:
@@ -177,11 +215,13 @@ def _parsed(name: str, value: str) -> object:
     if name == "weights":
         dense, _, lexical = value.partition("/")
         return float(dense), float(lexical)
-    if name == "distinct":
-        if value not in ("true", "false"):
-            raise ValueError("write true or false")
-        return value == "true"
-    return _PARSED[name](value)
+    return _is_true(value) if name == "distinct" else _PARSED[name](value)
+
+
+def _is_true(value: str) -> bool:
+    if value not in ("true", "false"):
+        raise ValueError("write true or false")
+    return value == "true"
 
 
 def _check(variants: Mapping[str, Changes]) -> None:
@@ -193,6 +233,14 @@ def _check(variants: Mapping[str, Changes]) -> None:
                 raise InvalidSetting(
                     f"variant {name!r} cannot change {key!r}: use {_OF_THE_GRID[key.lower()]}"
                 )
+
+
+def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", _text(value)
 
 
 def _text(value: object) -> str:

@@ -5,6 +5,7 @@ Counts are what is known; where a document was not read yet they are upper ends 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,7 +53,7 @@ class SweepPlan:
         documents: To be read.
         ocr_pages: Pages that may need OCR, at most.
         chunks: Passages of the set.
-        is_guess: Some documents were not read yet, so their chunks and pages are guessed.
+        is_guess: Some documents were not read yet, or are cut otherwise: chunks and pages are guessed.
         embeddings: Passages to embed, over all models.
         questions: To embed, over all models.
         searches: Over all models and variants, at most.
@@ -126,6 +127,7 @@ def _count(
             if source not in entries or table not in entries[source].stages
         )
         plan.questions += n_questions - _known_questions(bench, model)
+    _count_other_passages(plan, bench, searched)
     if bench.request.generator != "none":
         plan.generations = n_questions * len(left)
     judge = bench.answering.judge
@@ -142,6 +144,16 @@ def _count(
     plan.searches = n_questions * len({(cell.embedding_model, cell.variant) for cell in searched})
     depth = bench.system.search_options.depth
     plan.rerank_pairs = n_questions * depth * sum(cell.reranker != "none" for cell in searched)
+
+
+def _count_other_passages(plan: SweepPlan, bench: Bench, cells: Sequence[Cell]) -> None:
+    """Add the passages of variants that cut or encode otherwise: as many more as they are smaller."""
+    size = bench.system.settings.chunk_size
+    for _, variant in dict.fromkeys((cell.embedding_model, cell.variant) for cell in cells):
+        made = bench.makes(variant)
+        if made is not None:
+            plan.embeddings += math.ceil(plan.chunks * size / made.chunk_size)
+            plan.is_guess = True
 
 
 def _context(bench: Bench, cell: Cell) -> Context | None:

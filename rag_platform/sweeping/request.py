@@ -13,7 +13,8 @@ from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
 from rag_platform.evaluation.layouts import load_dataset
 from rag_platform.evaluation.own import load_questions
 from rag_platform.evaluation.results import Cell
-from rag_platform.evaluation.variants import BASELINE_MARK, BASELINES, Changes
+from rag_platform.evaluation.variants import BASELINE_MARK, BASELINES, Changes, spans_grid
+from rag_platform.reranking.catalogue import resolve as resolve_reranker
 from rag_platform.storage import sha256_of
 from rag_platform.types import fingerprint
 
@@ -78,22 +79,27 @@ class SweepRequest:
 
         Every variant has a cell a pair, except those to which parts of a pair do not matter: a variant with
         a context of its own and the lexical baseline are one cell, below the encoder without a model;
-        the dense baseline is one an encoder, without a reranker.
+        the dense baseline is one an encoder, without a reranker, and a variant with a reranker one with that.
 
         Args:
             pairs: Embedding models and rerankers, as the catalogues name them.
+
+        Raises:
+            UnknownName: There is no such reranker.
         """
         everywhere, placed = [], []
         models = dict.fromkeys(model for model, _ in pairs)
         for name in self.variant_names:
             changes = self.changes.get(name, {})
-            is_ours = name.startswith(BASELINE_MARK)
-            if "context" in changes or (is_ours and changes.get("mode") == "lexical"):
-                placed.append(Cell(_NO_MODEL, "none", name))
-            elif is_ours:
-                placed += [Cell(model, "none", name) for model in models]
-            else:
+            if spans_grid(name, changes):
                 everywhere.append(name)
+            elif "context" in changes or (
+                name.startswith(BASELINE_MARK) and changes.get("mode") == "lexical"
+            ):
+                placed.append(Cell(_NO_MODEL, "none", name))
+            else:
+                reranker = resolve_reranker(changes.get("reranker", "none")).name
+                placed += [Cell(model, reranker, name) for model in models]
         return [*(Cell(*pair, name) for pair in pairs for name in everywhere), *placed]
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from rag_platform import __version__
 from rag_platform.answering.providers import PROVIDERS, Connection, repaired
-from rag_platform.chunking.chunkers import chunk_recipe
+from rag_platform.chunking.chunkers import CHUNKERS, chunk_recipe
 from rag_platform.errors import InvalidDataset, InvalidSetting, UnknownName
 from rag_platform.evaluation.answering import Answering, Budget
 from rag_platform.evaluation.collection import Collections, Reading, collection_name, publish_set, read_set
@@ -21,7 +21,15 @@ from rag_platform.evaluation.results import FOLDER, Cell, Run
 from rag_platform.evaluation.scoring import CODE
 from rag_platform.evaluation.steps import SEARCH, Arm, Corpus, Steps, options_recipe
 from rag_platform.evaluation.sweep import Sweep, sweep_measures
-from rag_platform.evaluation.variants import BASELINE_MARK, Changes, applied, read_context, searched
+from rag_platform.evaluation.variants import (
+    Changes,
+    applied,
+    read_analyzer,
+    read_context,
+    searched,
+    spans_grid,
+)
+from rag_platform.index import lexical
 from rag_platform.index.edge import EdgeIndex
 from rag_platform.protocols import Generator
 from rag_platform.remote import load_litellm
@@ -38,7 +46,7 @@ from rag_platform.sweeping.request import (
     load_set,
 )
 from rag_platform.system import System, search_options
-from rag_platform.types import Document, fingerprint
+from rag_platform.types import AnalyzerOptions, Document, fingerprint
 
 __all__ = ["Bench", "check_request", "load_sweep_generator", "load_sweep_judge", "open_sweep"]
 
@@ -125,11 +133,13 @@ class Bench:
 
     def _arm(self, name: str) -> Arm:
         settings, changed, options = self.variant(name)
+        analyzer = read_analyzer(self.request.changes.get(name, {}))
         system = System.from_settings(settings) if changed & {*_MADE} else self.system
-        if self.sources and not changed & {*_MADE}:
+        if self.sources and not changed & {*_MADE} and not analyzer.left_out:
             return self._ingested(name, options)
         models = system if changed & {*_ENCODED} else self.system
-        return Arm(name, options, *self._apart(system, models, reread=bool(changed & {*_READ})))
+        reread = bool(changed & {*_READ})
+        return Arm(name, options, *self._apart(system, models, analyzer, reread=reread))
 
     def variant(self, name: str) -> tuple[Settings, set[str], SearchOptions]:
         """Return the settings of a variant, the fields that it changes, and how it is searched.
@@ -139,8 +149,17 @@ class Bench:
         """
         changes: Changes = self.request.changes.get(name, {})
         settings = applied(self.system.settings, changes)
-        options = replace(search_options(settings), reranker="none")
-        return settings, _changed(self.system, settings, name), searched(options, changes)
+        if settings.chunker not in CHUNKERS:
+            raise UnknownName("chunker", settings.chunker, CHUNKERS)
+        options = searched(replace(search_options(settings), reranker="none"), changes)
+        if read_analyzer(changes).left_out and options.mode == "dense":
+            raise InvalidSetting(f"variant {name!r} searches no words, so the analyzer would change nothing")
+        return settings, _changed(self.system, settings, name), options
+
+    def makes(self, name: str) -> Settings | None:
+        """Return how a variant reads, cuts and encodes, None where it does as the collection does."""
+        settings, changed, _ = self.variant(name)
+        return settings if changed & {*_MADE} else None
 
     def _ingested(self, name: str, options: SearchOptions) -> Arm:
         """Return an arm over the collection that the pipeline publishes."""
@@ -157,16 +176,18 @@ class Bench:
             name, options, corpus, searcher, system, lambda model: self.ingest(system, self.sources, [model])
         )
 
-    def _apart(self, system: System, models: System, *, reread: bool) -> _Place:
+    def _apart(self, system: System, models: System, analyzer: AnalyzerOptions, *, reread: bool) -> _Place:
         """Return an index of its own: for passages, and for what the pipeline makes otherwise."""
         dataset, settings = self.dataset, system.settings
         documents = read_set(dataset, _reading(system), self.tell) if reread else self.documents
         documents = {part: _renamed(some, collection_name(dataset, part)) for part, some in documents.items()}
         recipe = chunk_recipe(system.chunker, settings.kinds)
-        made = fingerprint("apart", recipe, *(getattr(settings, name) for name in _MADE))
+        terms = (lexical.recipe(analyzer),) if analyzer.left_out else ()
+        made = fingerprint("apart", recipe, *(getattr(settings, name) for name in _MADE), *terms)
         if made in self._places:
             return self._places[made]
-        index = EdgeIndex(system.home / FOLDER / "index" / made[:16], hnsw_ef=settings.hnsw_ef)
+        folder = system.home / FOLDER / "index" / made[:16]
+        index = EdgeIndex(folder, hnsw_ef=settings.hnsw_ef, analyzer=analyzer)
         read = [
             (one.source, one.content_sha256, one.text) for some in documents.values() for one in some.values()
         ]
@@ -203,7 +224,7 @@ class Bench:
         options = replace(search_options(system.settings), reranker="none")
         corpus, questions = corpus_fingerprint(self.dataset), dataset_fingerprint(self.dataset)
         recipe = " | ".join((chunk_recipe(system.chunker, system.settings.kinds), options_recipe(options)))
-        within = [cell for cell in cells if not cell.variant.startswith(BASELINE_MARK)]
+        within = [one for one in cells if spans_grid(one.variant, request.changes.get(one.variant, {}))]
         code = f"{__version__} {CODE} {SEARCH}"
         identity = fingerprint(questions, corpus, recipe, generator, judge, code, request.name)
         run_id = f"{collection_of(self.dataset).removeprefix('eval-')}-{identity[:10]}"

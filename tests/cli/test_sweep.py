@@ -57,7 +57,7 @@ def test_a_plan_is_printed_and_nothing_done(home: Path) -> None:
         home, "sweep", "set", "--plan", "--format", "json", "--variants", "ablations", "--rerankers", "none"
     )
     plan: dict[str, Any] = json.loads(done.stdout)["plan"]
-    assert (plan["cells"], plan["documents"], plan["finished"]) == (10 * 13, 4, 0)
+    assert (plan["cells"], plan["documents"], plan["finished"]) == (10 * 21, 4, 0)
     assert len(plan["unavailable"]) == 9, "of the grid's ten, the bundled model runs without a download"
     assert "hf download BAAI/bge-m3" in done.stderr
     assert not list((home / ".rag").glob("evaluations/*/run.json"))
@@ -67,9 +67,13 @@ def test_a_plan_is_printed_and_nothing_done(home: Path) -> None:
 def test_a_sweep_with_rerankers_of_each_kind(home: Path) -> None:
     """Untrained rerankers fail the gate; with RAG_SANITY_GATE=record they run, and that is on record."""
     grid = ("--embedders", "hashing,bge-m3", "--rerankers", f"none,{','.join(RERANKERS)}", "--name", "पहिलो")
-    done = rag(home, "sweep", "set", *grid, "--format", "json", RAG_SANITY_GATE="record")
+    best = ("--variant", "best:reranker=bge-reranker-v2-m3")
+    done = rag(home, "sweep", "set", *grid, *best, "--format", "json", RAG_SANITY_GATE="record")
     value: dict[str, Any] = json.loads(done.stdout)
-    states = {(row["embedding_model"], row["reranker"]): row["status"] for row in value["rows"]}
+    rows = value["rows"]
+    placed = {(row["embedding_model"], row["reranker"]) for row in rows if row["variant"] == "best"}
+    assert placed == {("hashing", RERANKERS[0]), ("BAAI/bge-m3", RERANKERS[0])}
+    states = {(row["embedding_model"], row["reranker"]): row["status"] for row in rows}
     assert {states["hashing", name] for name in ("none", *RERANKERS)} == {"complete"}
     assert {states["BAAI/bge-m3", name] for name in ("none", *RERANKERS)} == {"unavailable"}
     assert value["work"]["searches"] == 4
@@ -79,7 +83,7 @@ def test_a_sweep_with_rerankers_of_each_kind(home: Path) -> None:
 
     listed = json.loads(rag(home, "runs", "list", "--format", "json").stdout)["runs"]
     first = next(run for run in listed if run["name"] == "पहिलो")
-    assert (first["cells"], first["complete"], first["dataset"]) == (8, 4, "set")
+    assert (first["cells"], first["complete"], first["dataset"]) == (10, 5, "set")
     shown = json.loads(rag(home, "runs", "show", "पहिलो", "--format", "json").stdout)
     cells = {(cell["embedding_model"], cell["reranker"]): cell for cell in shown["cells"]}
     assert cells["hashing", "none"]["gate_passed"] is True
@@ -95,9 +99,11 @@ def test_a_sweep_with_rerankers_of_each_kind(home: Path) -> None:
 
 def test_own_questions_and_what_is_wrong_in_a_command(home: Path) -> None:
     own = ("sweep", "प्रश्न.csv", "--documents", "कागजात", "--embedders", "hashing", "--rerankers", "none")
-    done = rag(home, *own, "--variant", "lexical:mode=lexical")
+    variants = ("--variant", "lexical:mode=lexical", "--variant", "nofold:analyzer.fold=false")
+    done = rag(home, *own, *variants)
     assert "lexical" in done.stdout
-    assert done.stdout.count("complete") == 2
+    assert "nofold" in done.stdout
+    assert done.stdout.count("complete") == 3
     failed = rag(home, "sweep", "set", "--embedders", "bge-m4", expect=1)
     assert "Did you mean 'BAAI/bge-m3'?" in failed.stderr
     assert failed.stderr.count("\n") == 1

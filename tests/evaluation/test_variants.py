@@ -7,11 +7,20 @@ from pathlib import Path
 import pytest
 
 from rag_platform.errors import CallerError, InvalidSetting, UnknownName
-from rag_platform.evaluation.variants import applied, parse_variants, read_variants, searched
+from rag_platform.evaluation.variants import (
+    applied,
+    parse_variants,
+    read_analyzer,
+    read_variants,
+    searched,
+    spans_grid,
+)
+from rag_platform.reranking.catalogue import resolve
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.settings import Settings
 from rag_platform.sweeping.configured import ABLATIONS, REFERENCE, find_config, read_config
 from rag_platform.system import search_options
+from rag_platform.types import AnalyzerOptions
 
 
 def test_settings_by_either_name_and_options() -> None:
@@ -29,6 +38,31 @@ def test_settings_by_either_name_and_options() -> None:
         0.5,
         True,
     )
+
+
+def test_parts_of_the_analyzer_are_switched_by_dotted_names(tmp_path: Path) -> None:
+    path = tmp_path / "v.toml"
+    path.write_text(
+        "[variants.bare]\nanalyzer = {fold = false, stem = false}\n"
+        "[variants.nopieces]\nanalyzer.pieces = false\nmode = 'lexical'\n",
+        encoding="utf-8",
+    )
+    found = {**read_variants(path), **parse_variants(["both:analyzer.fold=true,analyzer.spelling=false"])}
+    assert found["bare"] == {"analyzer.fold": "false", "analyzer.stem": "false"}
+    assert read_analyzer(found["bare"]) == AnalyzerOptions(fold=False, stem=False)
+    assert read_analyzer(found["nopieces"]).left_out == ("pieces",)
+    assert read_analyzer(found["both"]).left_out == ("spelling",)
+    assert read_analyzer({"mode": "dense"}) == AnalyzerOptions()
+    settings = Settings.load(None)
+    assert applied(settings, {**found["bare"], "reranker": "none"}) is settings
+
+
+def test_which_variants_stand_beside_every_cell() -> None:
+    assert spans_grid("nofold", {"analyzer.fold": "false"})
+    assert spans_grid("", {})
+    assert not spans_grid("best", {"reranker": "none"})
+    assert not spans_grid("baseline:dense", {"mode": "dense"})
+    assert not spans_grid("long", {"context": "collection"})
 
 
 def apply(changes: dict[str, str]) -> SearchOptions:
@@ -53,7 +87,7 @@ def test_what_is_not_allowed_is_named(changes: dict[str, str], error: type[Excep
 
 
 @pytest.mark.parametrize(
-    "written", ["lexical", "a:b", "a b:mode=dense", "x:reranker=none", "x:EMBEDDING_MODEL=hashing"]
+    "written", ["lexical", "a:b", "a b:mode=dense", "x:RERANKER_MODEL=none", "x:EMBEDDING_MODEL=hashing"]
 )
 def test_no_variant_at_all(written: str) -> None:
     with pytest.raises(InvalidSetting):
@@ -73,6 +107,15 @@ def test_the_bundled_ablations_are_all_usable() -> None:
     assert made["weights-0.3-0.7"][1].weights == (0.3, 0.7)
     assert made["chunks-128"][0].chunk_size == 128
     assert made["uncalibrated"][0].calibration == "off"
+    chunkers = {changed.chunker for changed, _ in made.values()}
+    assert chunkers == {"recursive", "sentences", "words"}
+    left_out = {read_analyzer(changes).left_out for changes in variants.values()}
+    assert left_out == {(), ("fold",), ("stem",), ("spelling",), ("pieces",)}
+    assert variants["no-fold"] == {"analyzer.fold": "false"}
+    assert {resolve(changes["reranker"]).name for changes in variants.values() if "reranker" in changes} == {
+        "none",
+        "BAAI/bge-reranker-v2-m3",
+    }
     assert ABLATIONS.name == "ablations.toml"
 
 

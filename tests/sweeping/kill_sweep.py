@@ -18,7 +18,7 @@ from rag_platform.sweeping.wiring import Bench, open_sweep
 from rag_platform.system import System
 from rag_platform.types import fingerprint
 
-VARIANTS = {"lexical": {"mode": "lexical"}, "few": {"k": "2"}, "one": {"k": "1"}}
+VARIANTS = {"lexical": {"mode": "lexical"}, "few": {"k": "2"}, "nofold": {"analyzer.fold": "false", "k": "1"}}
 
 
 class NotingJudge:
