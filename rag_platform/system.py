@@ -13,6 +13,7 @@ from rag_platform.answering.ask import Asker
 from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.gguf import Engines
+from rag_platform.answering.nearness import nearness
 from rag_platform.answering.pages import PageFinder
 from rag_platform.answering.profiles import named_models
 from rag_platform.answering.prompts import PromptGenerator
@@ -113,6 +114,7 @@ class System:
             use_tools=self.settings.use_tools,
             gate=CalibratedGate(),
             page_of=PageFinder(self.catalog, self.tables),
+            load_near=lambda model: nearness(self.encoder(model), self.cache),
         )
 
     def generator(self, name: str = "", *, temperature: float | None = None) -> Generator:

@@ -6,9 +6,11 @@ Nothing is stored: a failed service is an error of its own type and never an ans
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from rag_platform.answering.chat import Chat
 from rag_platform.answering.conversation import Turn, checked
+from rag_platform.answering.nearness import Nearness
 from rag_platform.answering.refusal import Gate
 from rag_platform.answering.reply import Delta, Done, Event, Reply, Sources
 from rag_platform.answering.run import Run
@@ -32,6 +34,8 @@ class Asker:
         use_tools: Whether a model may search by itself, unless a call says otherwise.
         gate: What tells that the documents do not answer; None: the generator alone says so.
         page_of: Tells the page of a position of a chunk's document; None: the first that the chunk touches.
+        load_near: Returns what compares sentences by the vectors of an embedding model, None where it is not
+            calibrated; None: where no model answers, words alone choose the sentences.
     """
 
     def __init__(
@@ -42,9 +46,11 @@ class Asker:
         use_tools: bool = True,
         gate: Gate | None = None,
         page_of: Callable[[Chunk, int], int] | None = None,
+        load_near: Callable[[str], Nearness | None] | None = None,
     ) -> None:
         self._searcher, self._load_generator = searcher, load_generator
         self._use_tools, self._gate, self._page_of = use_tools, gate, page_of
+        self._load_near = load_near
 
     def ask(
         self,
@@ -107,7 +113,18 @@ class Asker:
         def search(query: str, options: SearchOptions) -> SearchResult:
             return self._searcher.search(query, collection=collection, model=model, options=options)
 
-        who = generator or self._load_generator()
-        run = Run(asked, checked(history), search, options, who, model, self._gate, strict, self._page_of)
+        who, load_near = generator or self._load_generator(), self._load_near
+        run = Run(
+            asked,
+            checked(history),
+            search,
+            options,
+            who,
+            model,
+            gate=self._gate,
+            strict=strict,
+            page_of=self._page_of,
+            load_near=partial(load_near, model) if load_near and options.mode != "lexical" else None,
+        )
         wants_tools = self._use_tools if tools is None else tools
         return with_tools(run, who) if wants_tools and isinstance(who, Chat) else run.retrieved()

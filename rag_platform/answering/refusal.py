@@ -1,9 +1,10 @@
 """Whether the documents answer a question at all, told from what was found: a calibrated probability.
 
-A cosine alone does not tell it: near misses are as near as answers. What tells more is how many of the
-question's words the best passage and the best sentence hold, how far the best passage stands out, and whether
-both parts of the search agree on it. The weights are of a logistic regression on development questions
-(``benchmarks/refusal.py`` fits and reports it, docs/answers.md). What a refusal says stands in ``prompts``.
+A cosine alone does not tell it: near misses are as near as answers. What tells more is how near the best
+sentence is in meaning and words, whether it has the kind of thing that is asked for, and how far the best
+passage stands out; by words alone, how many of the question's the best passage and the best sentence hold.
+The weights are of logistic regressions on development questions (``benchmarks/refusal.py`` fits and reports
+them, docs/answers.md). What a refusal says stands in ``prompts``.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from typing import Literal, Protocol
 import regex
 
 from rag_platform.answering.citations import source_text
-from rag_platform.answering.extractive import question_words
+from rag_platform.answering.ranked import Ranked, question_words
 from rag_platform.retrieval.search import SearchResult
 from rag_platform.text.analyze import analyze
 from rag_platform.text.language import is_function_word, script_shares
 from rag_platform.text.normalize import search_key
 from rag_platform.text.segment import sentences
-from rag_platform.types import Hit
+from rag_platform.types import Hit, Passage
 
-__all__ = ["CalibratedGate", "Evidence", "Gate", "evidence"]
+__all__ = ["LACKING", "MODELS", "CalibratedGate", "Evidence", "Gate", "answers_alone", "evidence"]
 
 N_HITS = 5
 """Best hits that are looked at: the development questions were, too."""
@@ -33,19 +34,23 @@ _IN_SCRIPT = 0.3
 """Share of a passage's letters that must be in the question's script for its words to be compared."""
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}\u200c\u200d'’.-]*[\p{L}\p{M}\p{N}\u200c\u200d]")
 
-View = Literal["scored", "worded", "foreign"]
+LACKING = 0.1
+"""What is left of a probability where a number or a date is asked for and the best sentence has none."""
+
+View = Literal["near", "near_unscored", "scored", "worded", "foreign"]
 
 
 class Gate(Protocol):
     """Tells that the documents do not answer."""
 
-    def refuses(self, question: str, result: SearchResult, *, is_read: bool) -> bool | None:
+    def refuses(self, question: str, result: SearchResult, found: Ranked | None = None) -> bool | None:
         """Say whether a question is refused, None where nothing tells.
 
         Args:
             question: As it was searched.
             result: What was found.
-            is_read: A model reads the hits and can refuse itself: only the hopeless are refused.
+            found: The sentences of the hits that would answer; None: a model reads the hits and can refuse
+                itself, so only the hopeless are refused.
         """
         ...
 
@@ -55,16 +60,24 @@ class Evidence:
     """What a search says about whether it found an answer.
 
     Attributes:
-        view: ``scored`` (words and calibrated scores tell), ``worded`` (only words do: another fusion, a
-            reranker, fewer than five hits), ``foreign`` (only scores do: all passages are in another script).
+        view: What tells. ``near``: the meaning of sentences and calibrated scores; ``near_unscored``: their
+            meaning alone (another fusion, a reranker, fewer than five hits). Without vectors of sentences
+            ``scored``: words and calibrated scores; ``worded``: words alone; ``foreign``: scores alone, as
+            all passages are in another script.
+        best: The most that one sentence says, as ``Ranked``.
+        foreign: 1 where all passages are in another script than the question.
+        lacks_kind: A kind of thing is asked for that the best sentence has not.
         passage: Share of the question's words, rare ones more, in the best passage. 0 to 1.
         sentence: The same of the best sentence below its headings.
-        margin: Of the scores of the first and the last hit.
+        margin: Of the scores of the first and the last hit; ``near``: in units of a full match of words.
         spread: Of the cosines of the nearest and the farthest hit.
         agreed: 1 where both parts of the search have the first hit first.
     """
 
     view: View
+    best: float = 0.0
+    foreign: float = 0.0
+    lacks_kind: bool = False
     passage: float = 0.0
     sentence: float = 0.0
     margin: float = 0.0
@@ -83,52 +96,75 @@ class _Model:
 
     def probability(self, found: Evidence) -> float:
         logit = self.intercept + sum(w * float(getattr(found, name)) for name, w in self.weights.items())
-        return 1 / (1 + math.exp(-logit))
+        return (LACKING if found.lacks_kind else 1.0) / (1 + math.exp(-logit))
 
 
 MODELS: Mapping[View, _Model] = {
+    "near": _Model(-4.18, {"best": 6.72, "margin": 9.30, "foreign": 1.27}, 0.66, 0.09),
+    "near_unscored": _Model(-4.30, {"best": 9.46, "foreign": 1.22}, 0.62, 0.08),
     "scored": _Model(-2.96, {"passage": 1.92, "sentence": 0.87, "margin": 12.71, "agreed": 1.35}, 0.60, 0.09),
     "worded": _Model(-2.51, {"passage": 3.33, "sentence": 1.85}, 0.57, 0.07),
     "foreign": _Model(-2.21, {"margin": 25.40, "spread": 4.85}, 0.56, 0.30),
 }
-"""Fitted on the starter set's 160 questions, and on the answerable ones without the pages that answer.
-``refused`` has the best F1 there; ``read`` costs about one answerable question of a hundred."""
+"""Fitted on the starter set's 160 questions, and on the answerable ones without the pages that answer (with
+vectors these count 0.3: most questions have an answer). ``refused`` has the best F1 there; ``read`` costs
+about one answerable question of a hundred."""
 
 
 class CalibratedGate:
     """Refuses where an answer is less probable than on the development questions pays off."""
 
-    def probability(self, question: str, result: SearchResult) -> float:
+    def probability(self, question: str, result: SearchResult, found: Ranked | None = None) -> float:
         """Return how probable it is that one of the first hits answers. 0 without hits."""
         if not result.hits:
             return 0.0
-        found = evidence(question, result)
-        return MODELS[found.view].probability(found)
+        seen = evidence(question, result, found)
+        return MODELS[seen.view].probability(seen)
 
-    def refuses(self, question: str, result: SearchResult, *, is_read: bool) -> bool | None:
+    def refuses(self, question: str, result: SearchResult, found: Ranked | None = None) -> bool | None:
         """Say whether a question is refused, None where neither scores nor words tell."""
         if not result.hits:
             return True
-        found = evidence(question, result)
-        if found.view == "foreign" and not _is_scored(result):
+        seen = evidence(question, result, found)
+        if seen.view == "foreign" and not _is_scored(result):
             return None
-        model = MODELS[found.view]
-        return model.probability(found) < (model.read if is_read else model.refused)
+        model = MODELS[seen.view]
+        return model.probability(seen) < (model.read if found is None else model.refused)
 
 
-def evidence(question: str, result: SearchResult) -> Evidence:
+def answers_alone(question: str, passages: Sequence[Passage], found: Ranked) -> bool:
+    """Say whether sentences that were compared by meaning answer, where nothing is known of a search."""
+    if not found.sentences:
+        return False
+    foreign = _is_foreign(question, [passage.text for passage in passages])
+    seen = Evidence("near_unscored", found.best, float(foreign), found.lacks_kind)
+    model = MODELS[seen.view]
+    return model.probability(seen) >= model.refused
+
+
+def evidence(question: str, result: SearchResult, found: Ranked | None = None) -> Evidence:
     """Return what a search with hits says about whether it found an answer.
 
     Args:
         question: As it was searched.
         result: What was found.
+        found: The sentences of its hits, where they were ranked.
     """
     hits, scored = result.hits[:N_HITS], _is_scored(result)
     nearest = sorted((hit.scores["dense"] for hit in hits if "dense" in hit.scores), reverse=True)
     first = hits[0].scores
     margin = hits[0].score - hits[-1].score
     spread = nearest[0] - nearest[-1] if nearest else 0.0
-    if _is_foreign(result.explanation.reading or question, hits):
+    foreign = _is_foreign(result.explanation.reading or question, [hit.chunk.text for hit in hits])
+    if found is not None and found.is_near:
+        return Evidence(
+            "near" if scored else "near_unscored",
+            found.best,
+            float(foreign),
+            found.lacks_kind,
+            margin=margin / result.explanation.match if scored else 0.0,
+        )
+    if foreign:
         return Evidence("foreign", margin=margin, spread=spread)
     words = _asked(question, result)
     passages = [set(analyze(f"{hit.chunk.path} {source_text(hit)}")) for hit in hits]
@@ -148,9 +184,9 @@ def _is_scored(result: SearchResult) -> bool:
     return told.fusion == "calibrated" and told.reranker == "none" and len(result.hits) >= N_HITS
 
 
-def _is_foreign(question: str, hits: Sequence[Hit]) -> bool:
+def _is_foreign(question: str, texts: Sequence[str]) -> bool:
     script = next(iter(script_shares(question)), "")
-    return not any(script_shares(hit.chunk.text).get(script, 0.0) > _IN_SCRIPT for hit in hits)
+    return not any(script_shares(text).get(script, 0.0) > _IN_SCRIPT for text in texts)
 
 
 def _asked(question: str, result: SearchResult) -> list[tuple[frozenset[str], float]]:

@@ -14,6 +14,7 @@ from rag_platform.answering.citations import Verifier, first_page, source_text
 from rag_platform.answering.conversation import Turn, condensing, standalone
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.fitting import fitted
+from rag_platform.answering.nearness import Nearness
 from rag_platform.answering.prompts import PromptGenerator, messages, refusal, spoken, written
 from rag_platform.answering.refusal import Gate
 from rag_platform.answering.reply import Delta, Done, Event, Reply, ReplyMode, Sources
@@ -38,6 +39,7 @@ class Run:
         gate: None: the generator alone refuses.
         strict: Leave out what the sources do not support.
         page_of: Tells the page of a position of a chunk's document; None: the first that the chunk touches.
+        load_near: Returns what compares sentences with the question where no model answers; None: words do.
         said: The answer so far, as it was told.
     """
 
@@ -50,6 +52,7 @@ class Run:
     gate: Gate | None = None
     strict: bool = False
     page_of: Callable[[Chunk, int], int] | None = None
+    load_near: Callable[[], Nearness | None] | None = None
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
     said: str = ""
@@ -63,20 +66,34 @@ class Run:
             yield from self.told(written(self._prompt(asked, result.hits)))
             yield self.done("prompt", asked, result.hits, result.generations)
             return
-        is_read = isinstance(self.generator, Chat)
         verifier = self.verifier(result.hits)
-        refused = self.gate.refuses(asked, result, is_read=is_read) if self.gate else None
-        if refused is False and isinstance(self.generator, ExtractiveGenerator):
-            self.generator = self.generator.unrefusing()
-        read = asked if is_read else result.explanation.reading or asked
-        said = [refusal(self.question)] if refused else self.pieces(read, result.hits)
-        yield from self.checked(verifier, said)
-        mode: ReplyMode = "retrieve" if is_read else "extractive"
+        yield from self.checked(verifier, self._answered(asked, result))
+        mode: ReplyMode = "retrieve" if isinstance(self.generator, Chat) else "extractive"
         yield self.done(mode, asked, result.hits, result.generations, verifier)
+
+    def _answered(self, asked: str, result: SearchResult) -> Iterable[str]:
+        """Return what is said to a question that was searched, unchecked, or the words of a refusal."""
+        if isinstance(self.generator, ExtractiveGenerator):
+            with step("generation"):
+                return [self._quoted(self.generator, asked, result)]
+        if self.gate and self.gate.refuses(asked, result):
+            return [refusal(self.question)]
+        is_read = isinstance(self.generator, Chat)
+        return self.pieces(asked if is_read else result.explanation.reading or asked, result.hits)
+
+    def _quoted(self, extractive: ExtractiveGenerator, asked: str, result: SearchResult) -> str:
+        """Return the sentences of the hits that answer; where no gate knows, the generator alone refuses."""
+        by = extractive.by(self.load_near() if self.load_near else None)
+        passages = [passage(hit) for hit in result.hits]
+        found = by.ranked(asked, passages, result.explanation.reading)
+        refused = self.gate.refuses(asked, result, found) if self.gate else None
+        if refused is None:
+            return by.answer(asked, passages).text
+        return refusal(self.question) if refused or not found.sentences else by.told(found).text
 
     def is_hopeless(self, asked: str, result: SearchResult) -> bool:
         """Say whether nothing that was found can answer, so that a model need not read it."""
-        return bool(self.gate and self.gate.refuses(asked, result, is_read=True))
+        return bool(self.gate and self.gate.refuses(asked, result))
 
     def pieces(self, asked: str, hits: Sequence[Hit]) -> Iterator[str]:
         """Yield what the generator says to a question, unchecked; without hits a model is not asked."""

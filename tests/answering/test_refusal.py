@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from answering_texts import hits
 
-from rag_platform.answering.refusal import MODELS, CalibratedGate, Evidence, evidence
+from rag_platform.answering.ranked import Ranked, Sentence
+from rag_platform.answering.refusal import MODELS, CalibratedGate, Evidence, answers_alone, evidence
 from rag_platform.index.lexical import query_terms
 from rag_platform.retrieval.explain import Explanation
 from rag_platform.retrieval.search import SearchResult
-from rag_platform.types import Hit
+from rag_platform.types import Hit, Passage
 
 GATE = CalibratedGate()
+WORDS = Ranked(())
+"""Sentences that were not compared by meaning: words and scores decide."""
 FEE = "मोटरसाइकल दर्ता शुल्क कति लाग्छ?"
 BOTH = {"dense": 0.6, "dense_rank": 1.0, "lexical": 9.0, "lexical_rank": 1.0}
 
@@ -73,8 +77,7 @@ def test_an_answer_is_more_probable_than_a_near_miss_and_that_than_nothing() -> 
     ]
     assert probabilities == sorted(probabilities, reverse=True)
     assert [
-        GATE.refuses(q, r, is_read=False)
-        for q, r in ((FEE, searched(FEE)), (far, searched(far, margin=0.02)))
+        GATE.refuses(q, r, WORDS) for q, r in ((FEE, searched(FEE)), (far, searched(far, margin=0.02)))
     ] == [
         False,
         True,
@@ -91,29 +94,57 @@ def test_the_cosine_alone_decides_nothing() -> None:
 def test_who_reads_refuses_less() -> None:
     question = "मोटरसाइकल आयात प्रतिबन्ध कहिले हट्यो?"
     result = searched(question, margin=0.1)
-    assert GATE.refuses(question, result, is_read=False) is True
-    assert GATE.refuses(question, result, is_read=True) is False
+    assert GATE.refuses(question, result, WORDS) is True
+    assert GATE.refuses(question, result) is False
 
 
 @pytest.mark.parametrize("told", [{"fusion": "rrf"}, {"reranker": "BAAI/bge-reranker-v2-m3"}])
-def test_scores_of_another_kind_are_left_aside(told: dict[str, object]) -> None:
+def test_scores_of_another_kind_are_left_aside(told: Any) -> None:
     assert evidence(FEE, searched(FEE, **told)).view == "worded"
     assert evidence(FEE, searched(FEE, n=2)).view == "worded"
-    assert GATE.refuses(FEE, searched(FEE, n=1), is_read=False) is False
+    assert GATE.refuses(FEE, searched(FEE, n=1), WORDS) is False
 
 
 def test_another_script_is_told_by_scores_alone() -> None:
     question = "How much is the registration of a motorcycle?"
     clear, unclear = searched(question, margin=0.3), searched(question, margin=0.01)
     assert evidence(question, clear).view == "foreign"
-    assert GATE.refuses(question, clear, is_read=False) is False
-    assert GATE.refuses(question, unclear, is_read=False) is True
-    assert GATE.refuses(question, searched(question, n=2), is_read=False) is None
+    assert GATE.refuses(question, clear, WORDS) is False
+    assert GATE.refuses(question, unclear, WORDS) is True
+    assert GATE.refuses(question, searched(question, n=2), WORDS) is None
+
+
+def test_the_meaning_of_the_best_sentence_decides_whatever_its_script() -> None:
+    question = "How much is the registration of a motorcycle?"
+    result = searched(question, margin=0.1, match=0.5)
+    near, far = Ranked((), is_near=True, best=0.7), Ranked((), is_near=True, best=0.1)
+    found = evidence(question, result, near)
+    assert (found.view, found.best, found.foreign) == ("near", 0.7, 1.0)
+    assert found.margin == pytest.approx(0.1 / 0.5)
+    assert [GATE.refuses(question, result, one) for one in (near, far)] == [False, True]
+    assert evidence(question, searched(question, fusion="rrf"), near).view == "near_unscored"
+    assert GATE.refuses(question, searched(question, n=1), near) is False
+
+
+def test_a_sentence_without_the_number_that_is_asked_for_is_a_tenth_as_probable() -> None:
+    result = searched(FEE, match=0.5)
+    has = Ranked((), is_near=True, best=0.7)
+    lacks = replace(has, lacks_kind=True)
+    assert GATE.probability(FEE, result, lacks) == pytest.approx(0.1 * GATE.probability(FEE, result, has))
+    assert [GATE.refuses(FEE, result, one) for one in (has, lacks)] == [False, True]
+
+
+def test_without_a_search_the_sentences_decide() -> None:
+    best = Sentence("मोटरसाइकलको दर्ता शुल्क ५०० रुपैयाँ लाग्छ।", 1, 0, 1.0, 0.7)
+    passages = [Passage(best.text)]
+    assert answers_alone(FEE, passages, Ranked((best,), is_near=True, best=0.7))
+    assert not answers_alone(FEE, passages, Ranked((best,), is_near=True, best=0.3))
+    assert not answers_alone(FEE, passages, Ranked((), is_near=True, best=0.7))
 
 
 def test_nothing_found_is_refused() -> None:
     result = replace(searched(FEE), hits=())
-    assert (GATE.refuses(FEE, result, is_read=True), GATE.probability(FEE, result)) == (True, 0.0)
+    assert (GATE.refuses(FEE, result), GATE.probability(FEE, result)) == (True, 0.0)
 
 
 def test_the_weights_are_of_what_the_evidence_holds() -> None:
