@@ -124,7 +124,11 @@ def _headers(error: Exception) -> dict[str, str]:
         return {"WWW-Authenticate": 'Bearer realm="rag-platform"'}
     if (wait_s := getattr(error, "retry_after_s", None)) is not None:
         return {"Retry-After": str(max(1, math.ceil(wait_s)))}
-    return dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    if isinstance(error, HTTPException):
+        return dict(error.headers or {})
+    if isinstance(error, RagError | RequestValidationError):
+        return {}
+    return {"Connection": "close"}  # uvicorn ends it after a fault, with the next request on its way
 
 
 def _described(error: Exception) -> tuple[int, str, str]:

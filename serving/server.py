@@ -147,6 +147,7 @@ def config(app: Callable[..., Any] | str, settings: Settings, **more: Any) -> uv
         "h11_max_incomplete_event_size": _INCOMPLETE_BYTES,
         "ws": "none",
         "server_header": False,
+        "access_log": False,  # ``watch`` tells of every request, with its id
         "timeout_graceful_shutdown": max(1, round(settings.shutdown_s)),
         **more,
     }

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -39,8 +39,7 @@ class Watched:
     Attributes:
         request_id: As its answer tells it.
         method: One of ``METHODS``, or ``other``.
-        state: ``request.state`` as a mapping: who calls, and the code of an error.
-        route: The template, never the path.
+        scope: As the application changes it.
         status: 0 until an answer begins.
         seconds: To the end of the answer; 0 until then.
         steps: Milliseconds of each step of a question.
@@ -48,23 +47,36 @@ class Watched:
 
     request_id: str
     method: str
-    state: dict[str, Any]
+    scope: Scope
     counter: Counter | None = None
-    route: str = ""
     status: int = 0
     seconds: float = 0.0
     steps: dict[str, float] = field(default_factory=dict)
+    _route: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def route(self) -> str:
+        """The template of its route, never its path; empty before that is known."""
+        if not self._route and ("route" in self.scope or "endpoint" in self.scope):
+            self._route = route_of(self.scope)
+        return self._route
 
     @property
     def principal(self) -> str:
         """The name of the key that it came with; empty without one."""
-        return getattr(self.state.get("principal"), "name", "")
+        return getattr(self.scope["state"].get("principal"), "name", "")
 
     @property
     def code(self) -> str:
         """The code of the error that it was answered with; empty without one."""
-        return str(self.state.get("code", ""))
+        return str(self.scope["state"].get("code", ""))
+
+    def end(self, seconds: float) -> None:
+        """Take down that it is answered, or that its caller is gone."""
+        self.status = self.status or _CLOSED
+        self._route = route_of(self.scope)
+        self.seconds = seconds
 
     def spent(self, step: str, milliseconds: float) -> None:
         """Hear how long a step took."""
@@ -111,9 +123,8 @@ class Watch:
             await self.app(scope, receive, send)
             return
         method, state = scope["method"], scope.setdefault("state", {})
-        watched = Watched(
-            state.get("request_id", ""), method if method in METHODS else "other", state, self.counter
-        )
+        known = method if method in METHODS else "other"
+        watched = Watched(state.get("request_id", ""), known, scope, self.counter)
         # For as long as the request's task lives: what the server itself logs of it comes after us.
         begin(watched)
         began = time.perf_counter()
@@ -131,12 +142,10 @@ class Watch:
             watched.status = watched.status or 500
             raise
         finally:
-            watched.status = watched.status or _CLOSED
-            watched.route = route_of(scope)
-            watched.seconds = time.perf_counter() - began
-            self._end(watched)
+            watched.end(time.perf_counter() - began)
+            self._tell(watched)
 
-    def _end(self, watched: Watched) -> None:
+    def _tell(self, watched: Watched) -> None:
         if self.counter is not None:
             self.counter.ended(watched)
         level = logging.DEBUG if watched.route in _QUIET else logging.INFO
@@ -146,8 +155,9 @@ class Watch:
         if self.slow_ms and worked >= self.slow_ms:
             parts = sorted(watched.steps.items(), key=lambda one: -one[1])
             where = ", ".join(f"{name} {took:.0f}" for name, took in parts if took >= 0.5)
+            steps = {"steps": {name: round(took, 1) for name, took in parts}}
             slow.warning(
-                "a slow question: %.0f ms of %s %s: %s", worked, watched.method, watched.route, where
+                "slow, %.0f ms: %s %s: %s", worked, watched.method, watched.route, where, extra=steps
             )
 
 

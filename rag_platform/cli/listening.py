@@ -6,13 +6,16 @@ What is served there, and how, stands in ``serving``.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import Iterator
 
+from rag_platform.cli.render import say
 from rag_platform.errors import EnvironmentProblem
+from rag_platform.settings import Settings
 
-__all__ = ["listening"]
+__all__ = ["announce", "listening"]
 
 _BACKLOG = 2048
 """Connections that wait to be taken, as uvicorn has it."""
@@ -36,6 +39,14 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     with taken:
         taken.set_inheritable(True)
         yield taken
+
+
+def announce(settings: Settings, what: str) -> None:
+    """Tell that a service is there: to a person, or to the log where machines read that."""
+    if settings.log_format == "json":
+        logging.getLogger("serving").info(what)
+    else:
+        say(f"{what} (Ctrl-C stops it)")
 
 
 def _reason(error: OSError) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rag_platform.cli.listening import listening
+from rag_platform.cli.listening import announce, listening
 from rag_platform.cli.options import (
     Embedding,
     EnvFile,
@@ -17,7 +17,6 @@ from rag_platform.cli.options import (
     open_settings,
     open_system,
 )
-from rag_platform.cli.render import say
 
 __all__ = ["McpTransport", "mcp"]
 
@@ -53,6 +52,9 @@ def mcp(
         QDRANT_URL=qdrant_url,
         QDRANT_API_KEY=qdrant_api_key,
     )
+    from serving.logs import set_up
+
+    log = set_up(settings, verbose=verbose)
     if transport is McpTransport.stdio:
         from serving.mcp import run_stdio
 
@@ -66,8 +68,6 @@ def mcp(
         from serving.server import run
 
         app = http_app(open_system(settings), warm=not no_init)
-        say(
-            f"MCP server of {settings.home} on http://{settings.host}:{settings.mcp_port}{PATH}"
-            " (Ctrl-C stops it)"
-        )
-        run(taken, app, settings, log_level="info" if verbose else "warning")
+        address = f"http://{settings.host}:{settings.mcp_port}{PATH}"
+        announce(settings, f"MCP server of {settings.home} on {address}")
+        run(taken, app, settings, log_config=log)
