@@ -2,6 +2,11 @@
 
 The grid is that of the settings; ``sweep_assets`` makes the same assets over another one. Which work a cell
 needs, and what is shared, is decided in the library.
+
+The lineage goes to the partitions of ``collections`` for the grid's models, and no closer: a partition there
+is a model with all its collections, so the evaluation's own is no key, and Dagster maps a dimension of a grid
+only to a definition with exactly its keys (``StaticPartitionMapping`` to no grid at all, mappings of one's own
+not in the UI), so a cell cannot depend on its own model alone.
 """
 
 # No postponed annotations here: Dagster reads the type of ``context`` from the function itself.
@@ -14,7 +19,7 @@ import dagster as dg
 
 from assets.collections import collections
 from assets.metadata import Metadata, annotate
-from assets.partitions import SINGLE_RUN
+from assets.partitions import MODELS, SINGLE_RUN
 from assets.platform import Platform
 from rag_platform.answering.profiles import named_models
 from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
@@ -101,9 +106,11 @@ def sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg.
 def _sweep_assets(embedders: Sequence[str], rerankers: Sequence[str]) -> list[dg.AssetsDefinition]:
     names = {key_of(name): name for name in (*embedders, *rerankers)}
 
+    known = MODELS.get_partition_keys()
+    models = dg.SpecificPartitionsPartitionMapping([name for name in embedders if name in known])
+
     @dg.asset(
-        # Dagster maps one dimension only between equal definitions, and the grid is a part of the models.
-        deps=[dg.AssetDep(collections, partition_mapping=dg.AllPartitionMapping())],
+        deps=[dg.AssetDep(collections, partition_mapping=models)],
         partitions_def=sweep_partitions(embedders, rerankers),
         backfill_policy=SINGLE_RUN,
         group_name="evaluation",

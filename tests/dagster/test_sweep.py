@@ -11,6 +11,7 @@ from pathlib import Path
 import dagster as dg
 from sweeping_set import write_set
 
+from assets.partitions import MODELS
 from assets.platform import Platform
 from assets.sweep import SWEEP, sweep_partitions
 from definitions import defs
@@ -47,11 +48,19 @@ def test_the_grid_has_thirty_keys_and_one_lineage() -> None:
     names = {key.to_user_string() for key in above}
     assert names == {"raw_documents", "pages", "chunks", "embeddings", "collections", "sweep_cells"}
     assert len(SWEEP) == 2
+    mapping = cells.partition_mappings[dg.AssetKey("collections")]
+    mapped = mapping.get_upstream_mapped_partitions_result_for_partitions(
+        cells.partitions_def.subset_with_partition_keys(keys[:1]), cells.partitions_def, MODELS
+    )
+    needed = mapped.partitions_subset.get_partition_keys()
+    assert set(needed) == set(SWEEP_EMBEDDERS) < set(MODELS.get_partition_keys()), (
+        "of the grid's models alone"
+    )
     assert defs.resolve_job_def("sweep").executor_def is dg.in_process_executor
 
 
 def test_another_grid_comes_from_the_settings() -> None:
-    partitions = sweep_partitions(["hashing", "bge-m3"], ["none"])
+    partitions = sweep_partitions(["hashing", "BAAI/bge-m3"], ["none"])
     assert partitions.get_partition_keys() == ["hashing|none", "BAAI--bge-m3|none"]
     script = "from assets.sweep import SWEEP; print(SWEEP[0].partitions_def.get_partition_keys())"
     done = subprocess.run(
