@@ -46,18 +46,26 @@ def test_errors_are_described_as_they_are(path: str) -> None:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are for curl")
 def test_the_examples_run(tmp_path: Path) -> None:
     blocks = re.findall(r"```sh\n(.*?)```", DOCS.read_text("utf-8"), re.S)
-    assert len(blocks) == 10
+    assert len(blocks) == 14
     with served(create_app(system=wire(tmp_path / "home"))) as client:
         wait(lambda: "loading" not in client.get("/readyz").text)
         here = client.base_url.netloc.decode()
         answers = [run(block.replace("localhost:8080", here), tmp_path) for block in blocks]
-    uploaded, polled, text, found, asked, followed, streamed, out, wrong, reference = answers
+    uploaded, polled, text, found, kept, batch, asked, *more = answers
+    followed, streamed, chat, out, part, wrong, reference = more
     assert '"status":"done"' in uploaded
     assert '"job_id"' in polled
     assert "खानेपानी.txt" in text
     assert '"source":"सूचना.txt"' in found
+    assert kept == "304"
+    assert [one["status"] for one in json.loads(batch)["results"]] == [200, 404]
     assert "दश प्रतिशत" in asked
-    assert "सम्पत्ति कर" in json.loads(followed)["standalone"]
+    follow_up, listed, one, *forgotten = followed.replace("}{", "}\n{").splitlines()
+    assert "सम्पत्ति कर" in json.loads(follow_up)["standalone"]
+    assert json.loads(listed)["conversations"][0]["n_questions"] == len(json.loads(one)["turns"]) / 2 == 2
+    assert forgotten == []
+    assert json.loads(chat)["citations"][0]["source"] == "सूचना.txt"
+    assert len(json.loads(part)["documents"]) == 1
     assert next(name for name, _ in events_of(streamed)) == "sources"
     assert '"kind":"delete"' in out
     assert json.loads(wrong)["code"] == "unknown_name"
