@@ -9,6 +9,7 @@ import { element, say } from "./words.js";
 
 const form = document.querySelector("#search");
 const field = form.elements.q;
+const status = document.querySelector("#status");
 let searching = null;
 
 form.addEventListener("submit", async (event) => {
@@ -54,7 +55,7 @@ async function search(path, { keep = false, stay = false } = {}) {
   searching?.abort();
   const mine = (searching = new AbortController());
   document.body.classList.add("busy");
-  results().setAttribute("aria-busy", "true");
+  status.textContent = say("loading");
   try {
     const page = await fetched(path, mine.signal);
     if (mine !== searching) return null;
@@ -63,7 +64,10 @@ async function search(path, { keep = false, stay = false } = {}) {
     if (error.name === "AbortError" || mine !== searching) return null;
     tell(error, () => search(path, { keep, stay }));
   } finally {
-    if (mine === searching) document.body.classList.remove("busy");
+    if (mine === searching) {
+      document.body.classList.remove("busy");
+      status.textContent = results().querySelector("h2")?.textContent ?? "";
+    }
   }
   return results();
 }
@@ -107,7 +111,6 @@ function tell(error, again) {
   button.addEventListener("click", again);
   state.append(button);
   results().replaceChildren(state);
-  results().removeAttribute("aria-busy");
 }
 
 /** Show what works with scripts alone. */
