@@ -81,26 +81,10 @@ def write_questions(folder: Path) -> tuple[Path, Path]:
 
 def write_hub(folder: Path) -> Path:
     """Write a Hugging Face cache with tiny models of the three rerankers of the grid; return it."""
-    from reranking.tiny_models import build_gemma, build_qwen
+    from offline_models import snapshot
+    from reranking.tiny_models import build_cross_encoder, build_gemma, build_qwen
 
-    for name, build in (
-        ("BAAI/bge-reranker-v2-m3", _longer_cross_encoder),
-        ("Qwen/Qwen3-Reranker-0.6B", build_qwen),
-        ("BAAI/bge-reranker-v2-gemma", build_gemma),
-    ):
-        repository = folder / "hub" / f"models--{name.replace('/', '--')}"
-        (repository / "refs").mkdir(parents=True)
-        (repository / "refs" / "main").write_text("a" * 40)
-        build(repository / "snapshots" / ("a" * 40))
-    return folder
-
-
-def _longer_cross_encoder(folder: Path) -> Path:
-    """Save a tiny cross-encoder that reads as many tokens as the model whose name it bears."""
-    from reranking.tiny_models import build_cross_encoder
-    from transformers import XLMRobertaConfig, XLMRobertaForSequenceClassification
-
-    config = XLMRobertaConfig.from_pretrained(build_cross_encoder(folder))
-    config.max_position_embeddings = 1026
-    XLMRobertaForSequenceClassification(config).save_pretrained(folder)
+    build_cross_encoder(snapshot(folder, "BAAI/bge-reranker-v2-m3"), max_tokens=1024)
+    build_qwen(snapshot(folder, "Qwen/Qwen3-Reranker-0.6B"))
+    build_gemma(snapshot(folder, "BAAI/bge-reranker-v2-gemma"))
     return folder

@@ -66,7 +66,7 @@ def leaderboard(
     from rag_platform.evaluation.leaderboard import leaderboard as board_of
     from rag_platform.evaluation.published import SOURCE
     from rag_platform.evaluation.published import published as read_published
-    from rag_platform.evaluation.report.tables import as_latex, as_markdown, caption, text_rows
+    from rag_platform.evaluation.report.tables import as_latex, as_markdown, caption, notes, text_rows
 
     measures = tuple(name.strip() for name in measure.split(",")) if measure else ()
     board = board_of(_run(_home(env_file, verbose), run), measures=measures)
@@ -84,7 +84,8 @@ def leaderboard(
         if others:
             value["published"] = {"source": SOURCE, "rows": [asdict(cell) for cell in others]}
         emit(Format(output.value), value, text_rows(board, others))
-        say(caption(board))
+        for line in (caption(board), *(notes(board) if output is BoardFormat.table else ())):
+            say(line)
         _tell_best(board)
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Summary",
     "breakdown",
     "leaderboard",
+    "place_of",
     "standings",
 ]
 
@@ -72,6 +73,8 @@ class Row:
         letter: By which other rows say that they are better.
         status: ``complete``, ``partial``, ``unavailable``, ``gate_failed`` or ``failed``.
         reason: Why it is not complete.
+        gate_passed: Encoder and reranker passed the sanity gate, or have none; a complete cell that did not
+            ran on record.
         seconds: A question: search, reranking and answer; NaN where nothing was asked.
         cost: Of all its answers, in US dollars; what the judge cost is no property of the cell.
         measures: By name; without those that were not tried.
@@ -82,6 +85,7 @@ class Row:
     letter: str
     status: str
     reason: str
+    gate_passed: bool
     seconds: float
     cost: float
     measures: Mapping[str, Entry]
@@ -324,6 +328,7 @@ def _row(
         letter=letter,
         status=state["status"],
         reason=state["reason"],
+        gate_passed=bool(state["gate_passed"]),
         seconds=took / n if n else math.nan,
         cost=float(costs.get((cell.embedding_model, cell.reranker, cell.variant), 0.0)),
         measures=measured,
@@ -339,6 +344,18 @@ def _letter(place: int) -> str:
     """
     turn, letter = divmod(place, len(_LETTERS))
     return (_letter(turn - 1) if turn else "") + _LETTERS[letter]
+
+
+def place_of(letter: str) -> int:
+    """Return the place of a letter, from 0.
+
+    >>> [place_of(letter) for letter in ("a", "z", "aa", "bb")]
+    [0, 25, 26, 53]
+    """
+    place = 0
+    for one in letter:
+        place = place * len(_LETTERS) + _LETTERS.index(one) + 1
+    return place - 1
 
 
 def _row_value(row: Row) -> dict[str, Any]:

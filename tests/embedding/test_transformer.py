@@ -313,6 +313,9 @@ def test_onnx_gives_the_vectors_of_torch(folder: Path, encoder: SentenceTransfor
         ("Qwen/Qwen3-Embedding-4B", "qwen3 lasttoken"),
         ("Qwen/Qwen3-Embedding-8B", "qwen3 lasttoken"),
         ("jinaai/jina-embeddings-v5-text-small-retrieval", "qwen3 lasttoken"),
+        ("jinaai/jina-embeddings-v5-text-nano-retrieval", "eurobert lasttoken"),
+        ("jinaai/jina-embeddings-v3", "jina_embeddings_v3 mean"),
+        ("Alibaba-NLP/gte-multilingual-base", "gte cls"),
     ],
 )
 def test_a_catalogue_entry_reads_its_prompt_and_pools_as_its_weights_say(

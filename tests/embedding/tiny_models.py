@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,21 +15,35 @@ TEXTS = [
 ]
 TASK = "Given a web search query, retrieve relevant passages that answer the query"
 
+_MOST_WORDS = 4_000
+"""Of a tokenizer."""
+
 
 class TinyModels:
     """Models by architecture and pooling, each saved once.
 
     Args:
         root: Where they are saved.
+        texts: What their tokenizers know the words of.
+        max_tokens: What they read.
     """
 
-    prompts: ClassVar = {"query": f"Instruct: {TASK}\nQuery:", "document": "Document: "}
+    prompts: ClassVar = {
+        "query": f"Instruct: {TASK}\nQuery:",
+        "document": "Document: ",
+        "retrieval.query": "Represent the query for retrieving evidence documents: ",
+        "retrieval.passage": "Represent the document for retrieval: ",
+    }
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, texts: Sequence[str] = TEXTS, *, max_tokens: int = 512) -> None:
+        self.root, self.texts, self.max_tokens = root, texts, max_tokens
 
     def folder(self, architecture: str) -> Path:
-        """Return the folder of ``xlm-roberta cls``, ``xlm-roberta mean`` or ``qwen3 lasttoken``."""
+        """Return the folder of an architecture and its pooling, say ``xlm-roberta cls``.
+
+        Architectures: ``xlm-roberta``, ``jina_embeddings_v3``, ``gte``, ``eurobert``, ``qwen3``; pooling:
+        ``cls``, ``mean``, ``lasttoken``.
+        """
         folder = self.root / architecture.replace(" ", "-")
         if not folder.exists():
             self._save(folder, *architecture.split())
@@ -55,16 +70,17 @@ class TinyModels:
 
         torch.manual_seed(7)
         base = folder.with_name(folder.name + "-base")
-        tokenizer = _xlm_r_tokenizer() if kind == "xlm-roberta" else _qwen_tokenizer()
+        make = _byte_tokenizer if kind in ("qwen3", "eurobert") else _xlm_r_tokenizer
+        tokenizer = make(self.texts, self.max_tokens)
         tokenizer.save_pretrained(base)
-        _model(kind, len(tokenizer)).save_pretrained(base)
+        _model(kind, len(tokenizer), self.max_tokens).save_pretrained(base)
         modules = [Transformer(str(base)), Pooling(32, pooling_mode=pooling), Normalize()]
         whole = SentenceTransformer(modules=modules, prompts=self.prompts, device="cpu")
         whole.save(str(folder), create_model_card=False)
 
 
-def _model(kind: str, n_words: int) -> Any:
-    from transformers import Qwen3Config, Qwen3Model, XLMRobertaConfig, XLMRobertaModel
+def _model(kind: str, n_words: int, max_tokens: int) -> Any:
+    import transformers as t
 
     sizes: dict[str, Any] = {
         "vocab_size": n_words,
@@ -72,15 +88,23 @@ def _model(kind: str, n_words: int) -> Any:
         "num_hidden_layers": 2,
         "num_attention_heads": 2,
         "intermediate_size": 64,
-        "max_position_embeddings": 600,
+        "max_position_embeddings": max_tokens + 2,  # XLM-R counts positions from 2
         "initializer_range": 0.5,
     }
+    special = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
     if kind == "xlm-roberta":
-        return XLMRobertaModel(XLMRobertaConfig(pad_token_id=1, **sizes), add_pooling_layer=False)
-    return Qwen3Model(Qwen3Config(head_dim=16, num_key_value_heads=1, **sizes))
+        return t.XLMRobertaModel(t.XLMRobertaConfig(**special, **sizes), add_pooling_layer=False)
+    if kind == "jina_embeddings_v3":
+        return t.JinaEmbeddingsV3Model(t.JinaEmbeddingsV3Config(**special, **sizes), add_pooling_layer=False)
+    if kind == "gte":
+        return t.GteModel(t.GteConfig(**special, **sizes), add_pooling_layer=False)
+    if kind == "eurobert":
+        ends = {"bos_token_id": 0, "pad_token_id": 0, "eos_token_id": 0, "mask_token_id": 0}
+        return t.EuroBertModel(t.EuroBertConfig(num_key_value_heads=1, **ends, **sizes))
+    return t.Qwen3Model(t.Qwen3Config(head_dim=16, num_key_value_heads=1, **sizes))
 
 
-def _xlm_r_tokenizer() -> Any:
+def _xlm_r_tokenizer(texts: Sequence[str], max_tokens: int) -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -88,19 +112,19 @@ def _xlm_r_tokenizer() -> Any:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     tokenizer.train_from_iterator(
-        TEXTS,
+        texts,
         trainers.UnigramTrainer(
-            vocab_size=200, special_tokens=special, unk_token="<unk>", show_progress=False
+            vocab_size=_MOST_WORDS, special_tokens=special, unk_token="<unk>", show_progress=False
         ),
     )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, **names)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=max_tokens, **names)
 
 
-def _qwen_tokenizer() -> Any:
+def _byte_tokenizer(texts: Sequence[str], max_tokens: int) -> Any:
     """Return a byte-level tokenizer that pads on the left and ends each text with ``<|endoftext|>``."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
@@ -110,14 +134,20 @@ def _qwen_tokenizer() -> Any:
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     tokenizer.train_from_iterator(
-        TEXTS,
+        texts,
         trainers.BpeTrainer(
-            vocab_size=500, special_tokens=["<|endoftext|>"], initial_alphabet=alphabet, show_progress=False
+            vocab_size=_MOST_WORDS,
+            special_tokens=["<|endoftext|>"],
+            initial_alphabet=alphabet,
+            show_progress=False,
         ),
     )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="$A <|endoftext|>", special_tokens=[("<|endoftext|>", 0)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<|endoftext|>", padding_side="left", model_max_length=512
+        tokenizer_object=tokenizer,
+        pad_token="<|endoftext|>",
+        padding_side="left",
+        model_max_length=max_tokens,
     )

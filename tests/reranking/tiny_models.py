@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ TEXTS = [
     "Given a query A and a passage B, determine whether the passage contains an answer to the query",
 ]
 
+_MOST_WORDS = 4_000
+"""Of a tokenizer."""
 
-def _byte_tokenizer(special: list[str], **names: Any) -> Any:
+
+def _byte_tokenizer(texts: Sequence[str], special: list[str], **names: Any) -> Any:
     """Return a byte-level BPE tokenizer, as Qwen has one; ``yes``, ``no`` and ``Yes`` are one token each."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
@@ -22,16 +26,18 @@ def _byte_tokenizer(special: list[str], **names: Any) -> Any:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=700,
+        vocab_size=_MOST_WORDS,
         special_tokens=special,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(TEXTS + ["yes", "no", "Yes", "No"] * 50, trainer)
+    tokenizer.train_from_iterator([*texts, *["yes", "no", "Yes", "No"] * 50], trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
 
 
-def build_cross_encoder(folder: Path, n_labels: int = 1) -> Path:
+def build_cross_encoder(
+    folder: Path, n_labels: int = 1, texts: Sequence[str] = TEXTS, max_tokens: int = 78
+) -> Path:
     """Save an XLM-R classifier whose pairs are ``<s> A </s></s> B </s>``; return its folder."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
@@ -42,9 +48,9 @@ def build_cross_encoder(folder: Path, n_labels: int = 1) -> Path:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     tokenizer.train_from_iterator(
-        TEXTS,
+        texts,
         trainers.UnigramTrainer(
-            vocab_size=300, special_tokens=special, unk_token="<unk>", show_progress=False
+            vocab_size=_MOST_WORDS, special_tokens=special, unk_token="<unk>", show_progress=False
         ),
     )
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -60,7 +66,7 @@ def build_cross_encoder(folder: Path, n_labels: int = 1) -> Path:
             num_hidden_layers=2,
             num_attention_heads=2,
             intermediate_size=64,
-            max_position_embeddings=80,
+            max_position_embeddings=max_tokens + 2,  # XLM-R counts positions from 2
             num_labels=n_labels,
             pad_token_id=1,
             initializer_range=0.5,
@@ -69,27 +75,27 @@ def build_cross_encoder(folder: Path, n_labels: int = 1) -> Path:
     return folder
 
 
-def build_qwen(folder: Path) -> Path:
+def build_qwen(folder: Path, texts: Sequence[str] = TEXTS) -> Path:
     """Save a Qwen3 language model with ChatML tokens; return its folder."""
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     torch.manual_seed(7)
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    tokenizer = _byte_tokenizer(special, pad_token="<|endoftext|>", eos_token="<|im_end|>")
+    tokenizer = _byte_tokenizer(texts, special, pad_token="<|endoftext|>", eos_token="<|im_end|>")
     tokenizer.save_pretrained(folder)
     Qwen3ForCausalLM(Qwen3Config(vocab_size=len(tokenizer), head_dim=16, **_SIZES)).save_pretrained(folder)
     return folder
 
 
-def build_gemma(folder: Path) -> Path:
+def build_gemma(folder: Path, texts: Sequence[str] = TEXTS) -> Path:
     """Save a Gemma language model whose tokenizer begins with ``<bos>``; return its folder."""
     import torch
     from transformers import GemmaConfig, GemmaForCausalLM
 
     torch.manual_seed(7)
     tokenizer = _byte_tokenizer(
-        ["<pad>", "<eos>", "<bos>"], pad_token="<pad>", eos_token="<eos>", bos_token="<bos>"
+        texts, ["<pad>", "<eos>", "<bos>"], pad_token="<pad>", eos_token="<eos>", bos_token="<bos>"
     )
     tokenizer.save_pretrained(folder)
     config = GemmaConfig(vocab_size=len(tokenizer), head_dim=16, pad_token_id=0, bos_token_id=2, **_SIZES)

@@ -1,23 +1,26 @@
 """A leaderboard as rows of text, Markdown, LaTeX and HTML.
 
 In all of them: ``≥ 0.61`` is a cell with failed scores, by what it has at least; bold or ``*`` is tied with
-the best; letters name the rows that are significantly worse (as ranx prints them).
+the best; letters name the rows that are significantly worse (as ranx prints them), many in a row as ``c–k``.
+Long reasons stand below the table, once each.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from rag_platform.evaluation.leaderboard import Entry, Leaderboard, Row
+from rag_platform.evaluation.leaderboard import Entry, Leaderboard, Row, place_of
 from rag_platform.evaluation.published import Published
 from rag_platform.evaluation.standing import cell_name
 from rag_platform.text.markup import html_text, latex_text, markdown_text
 
-__all__ = ["as_latex", "as_markdown", "board_html", "caption", "figure", "metadata", "text_rows"]
+__all__ = ["as_latex", "as_markdown", "board_html", "caption", "figure", "metadata", "notes", "text_rows"]
 
 _PUBLISHED = "published by others"
 _DIGITS = 4  # of a number that is plotted
+_REASON = 60  # characters of a reason beside a status
+_RUN = 3  # letters in a row that are all written
 Style = Callable[[Entry, bool], str]
 
 
@@ -52,6 +55,11 @@ def caption(board: Leaderboard) -> str:
     return " ".join(said)
 
 
+def notes(board: Leaderboard) -> list[str]:
+    """Return the reasons that are too long for a row, each once with the number that rows name it by."""
+    return [f"({number}) {reason}" for reason, number in _numbered(board).items()]
+
+
 def text_rows(board: Leaderboard, others: Sequence[Published] = ()) -> list[dict[str, object]]:
     """Return a row a cell for the terminal: the main measure with its interval, the others without."""
     there, beside = _beside(board, others)
@@ -62,7 +70,7 @@ def text_rows(board: Leaderboard, others: Sequence[Published] = ()) -> list[dict
             **{name: _plain(row, name, interval=name == board.main) for name in board.measures},
             **({beside: there.pop((row.cell.embedding_model, row.cell.reranker), "")} if others else {}),
             "tied": "*" if row.tied_with_best else "",
-            "status": _status(row),
+            "status": _status(row, _numbered(board)),
         }
         for row in board.rows
     ]
@@ -84,25 +92,28 @@ def as_markdown(board: Leaderboard, others: Sequence[Published] = ()) -> str:
     head, rows = _grid(board, others, cell, markdown_text)
     lines = [head, ["---"] * len(head), *rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\n{markdown_text(caption(board))}\n"
+    below = "".join(f"\n{markdown_text(note)}\n" for note in (caption(board), *notes(board)))
+    return f"{table}\n{below}"
 
 
 def as_latex(board: Leaderboard, others: Sequence[Published] = ()) -> str:
     """Return a LaTeX table (``booktabs``); bold is tied with the best, raised letters name worse rows."""
+    en_dash = r"\mbox{--}"
 
     def cell(entry: Entry, is_main: bool) -> str:
         shown = latex_text(figure(entry, interval=is_main)).replace("≥", r"$\geq$")
         bold = rf"\textbf{{{shown}}}" if entry.tied_with_best else shown
-        return bold + (f"$^{{{_joined(entry)}}}$" if entry.beats else "")
+        return bold + (f"$^{{{_joined(entry).replace('–', en_dash)}}}$" if entry.beats else "")
 
     head, rows = _grid(board, others, cell, latex_text)
     n_figures = len(board.measures) + bool(others)
     columns = "l" * (len(head) - n_figures - 1) + "r" * n_figures + "l"
     body = "\n".join(" & ".join(row) + r" \\" for row in rows)
+    below = "".join(f"\\par\\footnotesize {latex_text(note)}\n" for note in notes(board))
     return (
         "\\begin{table}\n\\centering\n"
         f"\\caption{{{latex_text(caption(board))}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n"
-        f"{' & '.join(head)} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n\\end{{table}}\n"
+        f"{' & '.join(head)} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n{below}\\end{{table}}\n"
     )
 
 
@@ -118,7 +129,8 @@ def board_html(board: Leaderboard) -> str:
     lines = ["".join(f"<th>{name}</th>" for name in head)]
     lines += ["".join(f"<td>{value}</td>" for value in row) for row in rows]
     table = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table><caption>{html_text(caption(board))}</caption>{table}</table>"
+    below = "".join(f"<p>{html_text(note)}</p>" for note in notes(board))
+    return f"<table><caption>{html_text(caption(board))}</caption>{table}</table>{below}"
 
 
 def metadata(board: Leaderboard) -> tuple[str, dict[str, float | int]]:
@@ -151,13 +163,15 @@ def _grid(
     there, beside = _beside(board, others)
     names = list(_names(board, board.rows[0]))
     head = ["", *map(text, (*names, *board.measures, *([beside] if others else []))), "status"]
-    rows = []
+    rows, numbered = [], _numbered(board)
     for row in board.rows:
         told = [row.measures.get(name) for name in board.measures]
         figures = [cell(entry, at == 0) if entry else "" for at, entry in enumerate(told)]
         if others:
             figures.append(text(there.pop((row.cell.embedding_model, row.cell.reranker), "")))
-        rows.append([row.letter, *map(text, _names(board, row).values()), *figures, text(_status(row))])
+        rows.append(
+            [row.letter, *map(text, _names(board, row).values()), *figures, text(_status(row, numbered))]
+        )
     blank = [""] * (len(names) - 2 + len(board.measures))
     for (model, reranker), value in there.items():
         rows.append(["", text(model), text(reranker), *blank, text(value), _PUBLISHED])
@@ -183,10 +197,26 @@ def _plain(row: Row, measure: str, *, interval: bool) -> str:
     return figure(row.measures[measure], interval=interval) if measure in row.measures else ""
 
 
-def _status(row: Row) -> str:
-    return f"{row.status}: {row.reason}" if row.reason else row.status
+def _numbered(board: Leaderboard) -> dict[str, int]:
+    reasons = dict.fromkeys(row.reason for row in board.rows if len(row.reason) > _REASON)
+    return {reason: number for number, reason in enumerate(reasons, start=1)}
+
+
+def _status(row: Row, numbered: Mapping[str, int]) -> str:
+    """Return the status with its reason, or the number of a long one; a gate that failed is never silent."""
+    if row.reason:
+        told = f" ({numbered[row.reason]})" if row.reason in numbered else f": {row.reason}"
+        return row.status + told
+    return row.status if row.gate_passed else f"{row.status}, sanity gate failed"
 
 
 def _joined(entry: Entry) -> str:
-    """Return letters in one word, apart where one of them has two."""
-    return ("," if any(len(letter) > 1 for letter in entry.beats) else "").join(entry.beats)
+    """Return letters in one word, apart where one of them has two; a long run by its ends."""
+    runs: list[list[str]] = []
+    for letter in entry.beats:
+        if runs and place_of(letter) == place_of(runs[-1][-1]) + 1:
+            runs[-1].append(letter)
+        else:
+            runs.append([letter])
+    parts = [part for run in runs for part in ([f"{run[0]}–{run[-1]}"] if len(run) > _RUN else run)]
+    return ("," if any(len(part) > 1 for part in parts) else "").join(parts)

@@ -10,7 +10,7 @@ from runs import HASHING, RERANKED, SMALL, write_run
 
 from rag_platform.evaluation.leaderboard import Leaderboard, leaderboard
 from rag_platform.evaluation.published import published
-from rag_platform.evaluation.report.tables import as_latex, as_markdown, caption, metadata, text_rows
+from rag_platform.evaluation.report.tables import as_latex, as_markdown, caption, metadata, notes, text_rows
 from rag_platform.evaluation.results import Cell
 
 GOOD, BAD = [1.0, 0.75] * 10, [0.25, 0.0] * 10
@@ -34,6 +34,41 @@ def test_rows_for_the_terminal(board: Leaderboard) -> None:
     assert first["Retrieval Avg"] == "≥ 0.825 (0.868 of 19, 1 failed)"
     assert (first["tied"], second["tied"], second[""]) == ("*", "", "b")
     assert (last["nDCG@10"], last["status"]) == ("", "unavailable: 50 % of <it> is missing")
+
+
+def test_a_long_reason_stands_below_once_and_a_failed_gate_is_never_silent(tmp_path: Path) -> None:
+    reason = "encoder tiny ranks 1 of 5 plain Nepali questions right: for 'नेपालको राजधानी कहाँ हो?' ..."
+    refused = {"status": "gate_failed", "reason": reason, "gate_passed": False}
+    board = leaderboard(
+        write_run(
+            tmp_path,
+            {HASHING: {"m": BAD}, SMALL: {"m": GOOD}, ODD: {}, RERANKED: {}},
+            states={ODD: refused, RERANKED: refused, HASHING: {"gate_passed": False}},
+        )
+    )
+    assert [row["status"] for row in text_rows(board)] == [
+        "complete",
+        "complete, sanity gate failed",
+        "gate_failed (1)",
+        "gate_failed (1)",
+    ]
+    assert notes(board) == [f"(1) {reason}"]
+    for text in (as_markdown(board), as_latex(board), board._repr_html_()):
+        assert text.count("plain Nepali questions right") == 1
+    assert [row["gate_passed"] for row in board.value()["rows"]] == [True, False, False, False]
+
+
+def test_many_letters_in_a_row_are_named_by_their_ends(tmp_path: Path) -> None:
+    best, others = Cell("m00", "none"), [Cell(f"m{at:02}", "none") for at in range(1, 29)]
+    values = {
+        best: {"m": [1.0] * 40},
+        others[0]: {"m": [1.0] * 40},
+        **{c: {"m": [0.0] * 40} for c in others[1:]},
+    }
+    board = leaderboard(write_run(tmp_path, values))
+    assert "<sup>c–ac</sup>" in as_markdown(board).splitlines()[2]
+    assert r"$^{c\mbox{--}ac}$" in as_latex(board)
+    assert board.rows[0].measures["m"].beats[-1] == "ac"
 
 
 def test_the_published_value_stands_beside_ours_by_name(board: Leaderboard) -> None:
