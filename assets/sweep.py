@@ -5,7 +5,7 @@ needs, and what is shared, is decided in the library.
 
 The lineage goes to the partitions of ``collections`` for the grid's models, and no closer: a partition there
 is a model with all its collections, so the evaluation's own is no key, and Dagster maps a dimension of a grid
-only to a definition with exactly its keys (``StaticPartitionMapping`` to no grid at all, mappings of one's own
+only to a definition with exactly its keys (``StaticPartitionMapping`` to no grid, mappings of one's own
 not in the UI), so a cell cannot depend on its own model alone.
 """
 
