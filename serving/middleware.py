@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serving.errors import REQUEST_ID, answer
 
-__all__ = ["BodyLimit", "HostCheck", "OriginCheck", "RequestId", "TooLarge", "TooSlow"]
+__all__ = ["BodyLimit", "BodyRefused", "HostCheck", "OriginCheck", "RequestId", "TooLarge", "TooSlow"]
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HEADER_BYTES = 32 << 10
@@ -28,20 +28,27 @@ _SLOWEST = 16 << 10
 """Bytes a second that a body must come in with, after a while: a poor telephone line has more."""
 
 
-class TooLarge(HTTPException, MultiPartException):
-    """A body is larger than allowed; of both kinds, so that parsers clean up and it is passed on."""
+class BodyRefused(HTTPException, MultiPartException):
+    """A body is not read to its end; of both kinds, so that parsers clean up and it is passed on."""
+
+    def __init__(self, status: int, message: str, **headers: str) -> None:
+        self.message = message
+        HTTPException.__init__(self, status, message, headers=headers or None)
+
+
+class TooLarge(BodyRefused):
+    """A body is larger than allowed."""
 
     def __init__(self, limit: int) -> None:
-        self.message = f"the body is larger than {limit:,} bytes; send less at once"
-        HTTPException.__init__(self, 413, self.message)
+        super().__init__(413, f"the body is larger than {limit:,} bytes; send less at once")
 
 
-class TooSlow(HTTPException, MultiPartException):
-    """A body keeps the service waiting; of both kinds, as ``TooLarge``."""
+class TooSlow(BodyRefused):
+    """A body keeps the service waiting."""
 
     def __init__(self) -> None:
-        self.message = "the body did not come in time; send it again over a better line, or in parts"
-        HTTPException.__init__(self, 408, self.message, headers={"Connection": "close"})
+        message = "the body did not come in time; send it again over a better line, or in parts"
+        super().__init__(408, message, Connection="close")
 
 
 class RequestId:

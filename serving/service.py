@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+import anyio
+
 from rag_platform.answering.conversations import Conversations
 from rag_platform.answering.reply import Event, Reply
 from rag_platform.embedding.encoders import can_load
@@ -294,6 +296,7 @@ class Asked:
         if close is None:
             return
         if self._step is None or self._step.done():
-            await self._service.off_loop(close)
+            with anyio.CancelScope(shield=True):
+                await self._service.off_loop(close)
         else:  # in the thread that makes the step
             self._step.add_done_callback(lambda _: close())

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from rag_platform.settings import Settings
 from rag_platform.system import System
@@ -29,7 +29,7 @@ def wire(home: Path, **overrides: object) -> System:
 
 
 @contextlib.contextmanager
-def served(app: FastAPI, settings: Settings | None = None) -> Iterator[httpx.Client]:
+def served(app: Starlette, settings: Settings | None = None) -> Iterator[httpx.Client]:
     """Run ``app`` on a free port in a thread of this process, as ``rag serve`` does."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -26,7 +26,7 @@ from rag_platform.receiving import receive, safe_name, said
 from serving.etags import UNCHANGED, tagged
 from serving.guard import principal
 from serving.ingestions import Job
-from serving.middleware import TooLarge
+from serving.middleware import BodyRefused
 from serving.paging import Cursor, Limit, Part, cut
 from serving.routes.common import Responses, aside, errors, service_of
 from serving.schemas.documents import (
@@ -279,7 +279,7 @@ async def _form(request: Request) -> FormData:
     parser = MultiPartParser(request.headers, request.stream(), max_files=MAX_FILES, max_fields=MAX_FIELDS)
     try:
         return await parser.parse()
-    except TooLarge:
+    except BodyRefused:
         raise
     except (MultiPartException, KeyError) as error:
         message = error.message if isinstance(error, MultiPartException) else "it has no boundary"
