@@ -137,6 +137,9 @@ def test_the_wheel_holds_every_package_and_nothing_else(wheel: Path) -> None:
     for package in PACKAGES:
         sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / package).rglob("*.py")}
         assert sources <= {*names}
+    page = ROOT / "serving" / "page"
+    parts = (*page.glob("*.html"), *page.glob("*.toml"), *page.glob("static/*"))
+    assert {path.relative_to(ROOT).as_posix() for path in parts} <= {*names}
     starter = ROOT / "eval_datasets" / "nepali_starter"
     documents = {path.relative_to(ROOT).as_posix() for path in starter.glob("*/documents/*")}
     assert {*documents, *(f"eval_datasets/nepali_starter/{n}" for n in ("card.toml", "cases.jsonl"))} <= {
