@@ -163,7 +163,10 @@ def compare(
 
 def gate(
     result: Annotated[
-        str, typer.Argument(metavar="RESULT", help="A run, its folder, or JSON of `rag evaluate retrieval`.")
+        str,
+        typer.Argument(
+            metavar="RESULT", help="A run, a folder of `rag runs export`, or JSON of `rag evaluate`."
+        ),
     ],
     minimum: Annotated[
         list[str] | None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +13,6 @@ from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings
 from rag_platform.cli.render import Format, Row, emit, say
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from rag_platform.evaluation.results import Run
 
 __all__ = ["Table", "export", "list_runs", "runs", "show", "write_tables"]
@@ -74,36 +71,11 @@ def export(
 
 def write_tables(run: Run, folder: Path, form: Table = Table.csv) -> list[str]:
     """Write a run to a folder, say so, and return the names of the files."""
-    from rag_platform.storage import atomic, write_json
+    from rag_platform.evaluation.exports import Form, write_export
 
-    write_json(folder / "run.json", run.about)
-    tables = {"scores": run.scores(), "answers": run.answers(), "cells": run.cells()}
-    if len(repeats := run.repeats()):
-        tables["repeats"] = repeats
-    for name, frame in tables.items():
-        with atomic(folder / f"{name}.{form}") as file:
-            file.write(_WRITERS[form](frame))
-    names = ["run.json", *(f"{name}.{form}" for name in tables)]
+    names = write_export(run, folder, Form(form))
     say(f"written to {folder}: {', '.join(names)}")
     return names
-
-
-def _csv(frame: pd.DataFrame) -> bytes:
-    """Return a table as CSV; a list in a cell is JSON."""
-    lists = [name for name in frame.columns if name in ("contexts", "sources", "pages")]
-    flat = frame.assign(**{name: frame[name].map(_json_list) for name in lists})
-    return flat.to_csv(index=False).encode()
-
-
-def _json_list(values: list[object]) -> str:
-    return json.dumps(list(values), ensure_ascii=False, default=int)
-
-
-_WRITERS: dict[Table, Callable[[pd.DataFrame], bytes]] = {
-    Table.csv: _csv,
-    Table.parquet: lambda frame: frame.to_parquet(index=False),
-    Table.jsonl: lambda frame: frame.to_json(orient="records", lines=True, force_ascii=False).encode(),
-}
 
 
 def _row(run: Run) -> Row:

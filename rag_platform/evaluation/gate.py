@@ -213,16 +213,15 @@ def measured(run: Run, cell: Cell | None = None, measure: str | None = None) -> 
 def load_measured(
     home: Path, result: str, *, cell: Cell | None = None, measure: str | None = None
 ) -> Measured:
-    """Return a result by the id of a run, the folder of one, or the JSON of ``rag evaluate retrieval``.
+    """Return a result: a run by its id or folder, an exported one by its, the JSON of ``evaluate retrieval``.
 
     Raises:
         CallerError: The file holds something else.
         UnknownName: There is no such run.
+        DamagedFile: A table of the run is not what was written.
     """
     path = Path(result).expanduser()
-    if path.is_dir() and (path / "run.json").is_file():
-        return measured(Run.read(path), cell, measure)
-    if path.is_file():
+    if path.name != "run.json" and _is_file(path):
         return _from_json(path)
     return measured(Run.load(home, result), cell, measure)
 
@@ -255,6 +254,13 @@ def _known(run: Run, measure: str, found: Mapping[str, Standing]) -> str:
 def _scores(found: Standing, at: int) -> dict[str, float]:
     values = zip(found.queries, found.values[at].tolist(), strict=True)
     return {query: value for query, value in values if not math.isnan(value)}
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long for a file
+        return False
 
 
 def _from_json(path: Path) -> Measured:

@@ -2,7 +2,8 @@
 
 Below ``RAG_HOME/evaluations/<run_id>/`` stand ``run.json``, ``cells.parquet``, ``scores/<cell>.parquet`` and
 ``answers/<cell>.parquet``, and ``repeats/<cell>.parquet`` where a judge was asked several times; every file
-appears whole or not at all. How a score comes about is not known here.
+appears whole or not at all. A folder that a run was exported to is read as well. How a score comes about is
+not known here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from rag_platform.errors import DamagedFile, NotPublished, UnknownName
+from rag_platform.evaluation.exports import read_exported
 from rag_platform.storage import atomic, storage_errors, write_json
 from rag_platform.tables import check
 
@@ -165,7 +167,9 @@ class Run:
 
     @classmethod
     def load(cls, home: Path, run_id: str) -> Self:
-        """Return a run by its id, or by the beginning of it, or by its name, where only one has it.
+        """Return a run by its id, by the beginning of it or its name where only one has it, or by a folder.
+
+        A folder may be that of the run, anywhere, or one that it was exported to.
 
         Raises:
             UnknownName: There is no such run, or several are meant.
@@ -173,6 +177,8 @@ class Run:
         root = home / FOLDER
         known = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{_ABOUT}"))}
         if run_id not in known:
+            if (folder := _folder(run_id)) is not None:
+                return cls.read(folder)
             loaded = {key: cls.read(folder) for key, folder in known.items()}
             meant = [
                 key
@@ -242,17 +248,17 @@ class Run:
 
     def cells(self) -> pd.DataFrame:
         """Return the state of every cell; columns in ``CELLS``."""
-        return _frame(_rows(self.folder / _CELLS, CELLS))
+        return _frame(self._cells())
 
     @property
     def is_complete(self) -> bool:
         """Whether every cell ended, one of them well."""
-        states = _rows(self.folder / _CELLS, CELLS)["status"].to_pylist()
+        states = self._cells()["status"].to_pylist()
         return "complete" in states and "partial" not in states
 
     def states(self) -> dict[Cell, dict[str, Any]]:
         """Return the row of every cell that was begun."""
-        rows = _rows(self.folder / _CELLS, CELLS).to_pylist()
+        rows = self._cells().to_pylist()
         return {Cell(row["embedding_model"], row["reranker"], row["variant"]): row for row in rows}
 
     def has_parts(self, cell: Cell) -> bool:
@@ -290,8 +296,16 @@ class Run:
     def _lock(self) -> FileLock:
         return FileLock(self.folder / ".lock", timeout=60)
 
+    def _cells(self) -> pa.Table:
+        path = self.folder / _CELLS
+        exported = None if path.exists() else read_exported(self.folder, "cells", CELLS)
+        return _rows(path, CELLS) if exported is None else exported
+
     def _parts(self, kind: str, schema: pa.Schema) -> pd.DataFrame:
         paths = sorted((self.folder / kind).glob("*.parquet"))
+        exported = None if paths else read_exported(self.folder, kind, schema)
+        if exported is not None:
+            return _frame(exported)
         return _frame(pa.concat_tables([schema.empty_table(), *(_rows(path, schema) for path in paths)]))
 
 
@@ -323,6 +337,16 @@ def last_used(home: Path) -> Run:
     if not found:
         raise NotPublished("nothing was swept yet; start with: rag sweep nepali_starter")
     return max(found, key=lambda run: (run.folder / _ABOUT).stat().st_mtime_ns)
+
+
+def _folder(written: str) -> Path | None:
+    """Return the folder of a run that is named by its path, or by that of its ``run.json``."""
+    path = Path(written).expanduser()
+    folder = path.parent if path.name == _ABOUT else path
+    try:
+        return folder if written and (folder / _ABOUT).is_file() else None
+    except OSError:  # a name too long for a file
+        return None
 
 
 def _key(cell: Cell) -> tuple[str, str, str]:

@@ -112,6 +112,24 @@ def test_the_gate_ends_with_1_on_a_regression(capsys: pytest.CaptureFixture[str]
     assert err.strip() == "failed: nDCG@10 dropped by 0.750 [0.750, 0.750], at most 0.02 passes"
 
 
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_the_gate_reads_what_was_exported(
+    form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("old", "new"):
+        assert rag(capsys, "runs", "export", name, "--to", f"out/{name}", "--as", form)[0] == 0
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "another"))  # as on a machine that never swept
+    cell = ("--cell", f"{SMALL.embedding_model}|none")
+    code, out, err = rag(capsys, "gate", "out/new", *cell, "--baseline", "out/old", "--max-drop", "0.02")
+    assert code == 1
+    assert "0.750 [0.750, 0.750]" in out
+    assert "failed: nDCG@10 dropped by 0.750 [0.750, 0.750], at most 0.02 passes" in err
+    assert rag(capsys, "gate", "out/old", "--baseline", "out/new", "--min", "hit@1=0.8")[0] == 0
+    code, out, _ = rag(capsys, "compare", "out/old", "out/new", "--format", "json")
+    assert (code, json.loads(out)["b"]["run_id"]) == (0, "new")
+
+
 def test_a_report_is_written_whole(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = rag(
         capsys, "report", "new", "--html", "नतिजा/report.html", "--plots", "plots", "--against", "old"
