@@ -20,6 +20,7 @@ from local_server import listening
 from standardwebhooks import Webhook
 from support import TEXTS, drop, ingest
 
+from rag_platform.cli.app import main
 from rag_platform.errors import InvalidSetting
 from rag_platform.protocols import Manifest
 from rag_platform.system import System
@@ -98,6 +99,27 @@ def test_a_publish_is_told_signed_and_once(make_system: Callable[..., System]) -
     for body, headers in zip(receiver.bodies, receiver.headers, strict=True):
         assert Webhook(SECRET).verify(body, headers) == json.loads(body)
     assert receiver.headers[0]["webhook-id"] != receiver.headers[1]["webhook-id"]
+
+
+def test_the_command_line_tells_by_a_dagster_run_and_lists_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "सूचना.txt").write_text(TEXTS["कर सूचना.txt"], "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("EMBEDDING_MODEL", "hashing")
+    monkeypatch.setenv("RAG_WEBHOOK_SECRET", SECRET)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    with receiving(204) as receiver:
+        monkeypatch.setenv("RAG_WEBHOOK_URLS", receiver.url)
+        ingesting = [sys.executable, "-m", "rag_platform.cli", "ingest", "सूचना.txt"]
+        subprocess.run(ingesting, capture_output=True, timeout=120, check=True)
+        (body,) = receiver.bodies
+    assert Webhook(SECRET).verify(body, receiver.headers[0])["data"]["points"] == 1
+    with pytest.raises(SystemExit):
+        main(["webhooks", "--format", "json"])
+    (listed,) = json.loads(capsys.readouterr().out)["deliveries"]
+    assert (listed["status"], listed["url"], listed["body"]) == ("delivered", receiver.url, json.loads(body))
 
 
 def test_what_fails_twice_arrives_with_the_same_id(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from rag_platform.cli.runs import runs
 from rag_platform.cli.search import search
 from rag_platform.cli.serve import serve
 from rag_platform.cli.sweep import sweep
+from rag_platform.cli.webhooks import webhooks
 from rag_platform.errors import RagError
 from rag_platform.privacy import keep_private
 
@@ -111,6 +112,7 @@ for _command in (
     sweep,
     serve,
     mcp,
+    webhooks,
     leaderboard,
     report,
     compare,
