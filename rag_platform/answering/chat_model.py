@@ -56,7 +56,7 @@ class ChatModel:
             f"{self.name}@{connection.address}|{VERSION}|temperature {temperature}|{max_tokens} tokens"
         )
         self._to, self._timeout_s = connection, timeout_s
-        self._options = {"temperature": temperature, "max_tokens": max_tokens}
+        self._options: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
         self._service = Service(
             f"the model {self.name} at {connection.address}",
             key=connection.key,
@@ -133,6 +133,8 @@ class ChatModel:
         options: dict[str, Any] = {n: value for n, value in self._options.items() if n not in self.dropped}
         if tools and self.has_tools:
             options["tools"] = [dict(tool) for tool in tools]
+        if self._to.engine:
+            self._to.engine.require_room(messages, tools, self._options["max_tokens"])
         if self._to.api_version:
             options["api_version"] = self._to.api_version
         streamed = {"stream": True, "stream_options": {"include_usage": True}}

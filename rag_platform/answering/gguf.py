@@ -15,14 +15,15 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import regex
 
-from rag_platform.errors import InvalidSetting, MissingDependency, UpstreamError
+from rag_platform.errors import InvalidSetting, MissingDependency, PromptTooLong, UpstreamError
 
 __all__ = ["INSTALL_LOCAL", "Engine", "Engines", "require_gguf"]
 
@@ -36,6 +37,9 @@ _READY_S = 300.0
 _AGAIN_S = 60.0
 """A process that was started again and dies within so many seconds is not started a third time."""
 _END_S = 5.0
+_COUNT_S = 10.0
+_SHARE = 4
+"""A quarter of the context is left for the answer, unless it may have less."""
 _TOLD = regex.compile(r"^[\d.]+ E (.*)$", regex.MULTILINE)
 """An error among what the engine writes."""
 
@@ -86,6 +90,37 @@ class Engine:
                 self._start()
             assert self._process is not None
             return f"{self._process.address}/v1"
+
+    def require_room(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Any], answer: int) -> None:
+        """Refuse a conversation behind which an answer finds no room: it would end after a few words.
+
+        Args:
+            messages: The conversation.
+            tools: That are offered.
+            answer: Tokens that the answer may have; a quarter of the context is enough.
+
+        Raises:
+            PromptTooLong: It is longer than what the file's model can read beside an answer.
+            UpstreamError: The file cannot be loaded.
+        """
+        import httpx
+
+        base, key = self.base_url().removesuffix("/v1"), {"authorization": f"Bearer {self.key}"}
+        asked = {"messages": [*messages], **({"tools": [*tools]} if tools else {})}
+        try:
+            with httpx.Client(base_url=base, headers=key, timeout=_COUNT_S, trust_env=False) as client:
+                context = client.get("/props").json()["default_generation_settings"]["n_ctx"]
+                prompt = client.post("/apply-template", json=asked).json()["prompt"]
+                n_read = len(client.post("/tokenize", json={"content": prompt}).json()["tokens"])
+        except (httpx.TransportError, KeyError):
+            return  # it died, or its template refuses such a conversation: the question itself will tell
+        room = min(answer, context // _SHARE)
+        if n_read + room > context:
+            raise PromptTooLong(
+                f"{self.file.name} reads {context} tokens (RAG_LOCAL_CONTEXT): {n_read} of the question and"
+                f" {room} of its answer are more; ask with fewer passages or a shorter history",
+                status=400,
+            )
 
     def close(self) -> None:
         """End the process."""
