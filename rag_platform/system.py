@@ -37,6 +37,7 @@ from rag_platform.inbox import Inbox
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.pool import Limits
 from rag_platform.protocols import Chunker, Encoder, Generator, Index, Reranker, Tokenizer
+from rag_platform.question_log import QuestionLog
 from rag_platform.reranking.rerankers import load_reranker
 from rag_platform.reranking.rerankers import resolve as resolve_reranker
 from rag_platform.retrieval.memory import SearchMemory
@@ -63,6 +64,7 @@ class System:
         self.tables = TableStore(self.home / "tables")
         self.cache = EmbeddingCache(self.home / "cache")
         self.memory = SearchMemory(vectors=settings.query_cache, results=settings.result_cache)
+        self.question_log = QuestionLog.of(self.home) if settings.question_log else None
         self.webhooks = Webhooks(
             self.home / "webhooks.sqlite", settings.webhook_urls, settings.webhook_secret
         )

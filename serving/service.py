@@ -26,6 +26,7 @@ from rag_platform.platform import RagPlatform
 from rag_platform.retrieval.batch import Wanted, search_together
 from rag_platform.retrieval.filters import Filters, parse_filters
 from rag_platform.retrieval.options import SearchOptions
+from rag_platform.retrieval.result import SearchResult
 from rag_platform.system import System
 from rag_platform.watching import waited
 from serving.chat_models import chat_models
@@ -103,6 +104,12 @@ class Service:
             options=options,
             embedding_model=request.embedding_model,
         )
+        return self._shown(result, filters, request)
+
+    def _shown(self, result: SearchResult, filters: Filters, request: SearchRequest) -> SearchAnswer:
+        """Return what is shown of a result, and keep the question where that is wanted."""
+        if log := self.system.question_log:
+            log.keep(result.query, result.hits, result.generations)
         return SearchAnswer.of(result, filters.understood, explain=request.explain)
 
     def search_batch(
@@ -125,7 +132,7 @@ class Service:
             found[number] = (
                 result
                 if isinstance(result, RagError)
-                else SearchAnswer.of(result, filters.understood, explain=one.explain)
+                else self._shown(result, filters, one)
             )
         return found
 
@@ -285,10 +292,17 @@ class Asked:
     async def finished(self, reply: Reply) -> AskAnswer:
         """Keep the exchange where it belongs to a conversation, and return the answer."""
         key = self._conversation_id
-        if key is not None:
-            keep = self._service.conversations.add
-            await self._service.off_loop(lambda: keep(key, self._question, reply.answer, owner=self._owner))
+        if key is not None or self._service.system.question_log:
+            await self._service.off_loop(lambda: self._keep(reply))
         return AskAnswer.of(reply, self._filters.understood, key)
+
+    def _keep(self, reply: Reply) -> None:
+        key, service = self._conversation_id, self._service
+        if key is not None:
+            service.conversations.add(key, self._question, reply.answer, owner=self._owner)
+        if log := service.system.question_log:
+            said = (reply.question, reply.hits, reply.generations)
+            log.keep(*said, standalone=reply.standalone, refused=reply.refused)
 
     async def abandon(self) -> None:
         """Let go of an answer that nobody waits for any more, as soon as its last step has ended."""

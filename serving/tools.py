@@ -115,6 +115,8 @@ class Tools:
                 neighbours=neighbours,
             ),
         )
+        if log := self._rag.system.question_log:
+            log.keep(result.query, result.hits, result.generations)
         return PassagesFound(
             query=result.query,
             passages=[PassageFound.of(hit) for hit in result.hits],
@@ -150,6 +152,9 @@ class Tools:
             strict=strict,
             generator=model,
         )
+        if log := self._rag.system.question_log:
+            said = (reply.question, reply.hits, reply.generations)
+            log.keep(*said, standalone=reply.standalone, refused=reply.refused)
         return AnswerGiven(
             answer=reply.answer,
             refused=reply.refused,

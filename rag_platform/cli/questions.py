@@ -303,17 +303,26 @@ def _line(prompt: str) -> str | None:
 
 @questions.command("from-log")
 def questions_from_log(
-    log: Annotated[Path, typer.Argument(help="One JSON object a line, with the key question.")],
     out: Annotated[Path, typer.Option("--out", help="CSV file for the questions.")],
+    log: Annotated[
+        Path | None,
+        typer.Argument(help="One JSON object a line, with the key question; none: the services' own log."),
+    ] = None,
     output: Output = Format.table,
     env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
     """Make a file of questions, without labels, of those that people asked."""
     from rag_platform.evaluation.question_sets import from_log, write_questions
+    from rag_platform.question_log import QuestionLog
 
-    open_settings(env_file, verbose)
-    found = list(from_log(log))
+    settings = open_settings(env_file, verbose)
+    kept = QuestionLog.of(settings.home).files if log is None else [log]
+    if not kept:
+        raise CallerError(
+            f"no service has kept a question in {settings.home}; set RAG_QUESTION_LOG=true, or name a log"
+        )
+    found = list(from_log(*kept))
     write_questions(out, found)
     say(f"{len(found)} questions written to {out}; use them with: rag sweep {out} --documents FOLDER")
     emit(output, {"questions": len(found), "files": [str(out)]}, [])

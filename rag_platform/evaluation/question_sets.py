@@ -286,18 +286,20 @@ def _cases(folder: Path) -> list[Case]:
     return list(load_dataset(str(folder)).cases) if (folder / CASES).stat().st_size else []
 
 
-def from_log(path: Path) -> Iterator[tuple[str, str]]:
+def from_log(*paths: Path) -> Iterator[tuple[str, str]]:
     """Yield language and words of the questions of a log, each once, spelling and order of words apart.
 
     Args:
-        path: One JSON object a line with ``question``; what else it has is not read.
+        *paths: One JSON object a line with ``question``, and with ``standalone`` where that was a follow-up,
+            which says little by itself; what else it has is not read.
 
     Raises:
         InvalidDataset: A line has no question.
     """
     seen = set()
-    for record in json_lines(path):
-        question = " ".join(stored_text(record.text("question")).split())
+    for record in (one for path in paths for one in json_lines(path)):
+        asked = record.text("question")
+        question = " ".join(stored_text(record.text("standalone", "").strip() or asked).split())
         key = frozenset(analyze(question)) or question
         if key not in seen:
             seen.add(key)
