@@ -66,7 +66,8 @@ class Part:
         try:
             padded = cursor + "=" * (-len(cursor) % 4)
             of, *key = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        except (binascii.Error, ValueError, TypeError):
+            json.dumps(key, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        except (binascii.Error, ValueError, TypeError, RecursionError):
             of, key = "", []
         if of != self._list or [type(one) for one in key] != list(self._key):
             raise CallerError(
