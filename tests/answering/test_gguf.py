@@ -17,8 +17,8 @@ import httpx
 import psutil
 import pytest
 from http_service import events_of, served, wait, wire
+from real_model import weights
 from support import drop, ingest
-from tiny_llm import weights
 
 from rag_platform.answering.gguf import Engine
 from rag_platform.errors import InvalidSetting, MissingDependency, UpstreamError

@@ -15,6 +15,7 @@ pytest.importorskip("litellm", reason="litellm is not installed (extra judge)")
 from question_corpus import corpus_of
 from real_model import QUIET, running
 
+from rag_platform.answering.gguf import Engine
 from rag_platform.evaluation.judge import JudgeEndpoint
 from rag_platform.evaluation.judge.calls import JudgeModel
 from rag_platform.evaluation.memo import Memo
@@ -37,14 +38,14 @@ REFUSALS = (
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def engine() -> Iterator[Engine]:
     with running() as found:
         yield found
 
 
-def test_a_real_model_is_asked_and_what_it_says_is_checked(address: str, tmp_path: Path) -> None:
+def test_a_real_model_is_asked_and_what_it_says_is_checked(engine: Engine, tmp_path: Path) -> None:
     memo = Memo(tmp_path / "memo.sqlite")
-    model = JudgeModel(JudgeEndpoint("openai/smollm2", f"{address}/v1"), memo, max_tokens=200)
+    model = JudgeModel(JudgeEndpoint("openai/smollm2", engine.base_url(), engine.key), memo, max_tokens=200)
     kinds = ["lookup", "unanswerable"]
     made = generate(corpus_of(TEXTS), model, kinds=kinds, n=2)
     assert 2 <= made.calls <= 4, "a draft of each kind, and a check of each that has the form"

@@ -11,6 +11,7 @@ from real_model import QUIET, running
 pytest.importorskip("deepeval", reason="deepeval is not installed (extra judge)")
 pytest.importorskip("litellm", reason="litellm is not installed (extra judge)")
 
+from rag_platform.answering.gguf import Engine
 from rag_platform.evaluation.judge import Judge, JudgeCase, JudgeEndpoint, load_judge
 
 pytestmark = [pytest.mark.slow, *QUIET]
@@ -23,14 +24,14 @@ CASE = JudgeCase(
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def engine() -> Iterator[Engine]:
     with running() as found:
         yield found
 
 
 @pytest.fixture
-def judge(address: str, tmp_path: Path) -> Judge:
-    endpoint = JudgeEndpoint("openai/smollm2", f"{address}/v1")
+def judge(engine: Engine, tmp_path: Path) -> Judge:
+    endpoint = JudgeEndpoint("openai/smollm2", engine.base_url(), engine.key)
     return load_judge(endpoint, tmp_path, max_tokens=160)
 
 
