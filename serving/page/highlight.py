@@ -107,20 +107,26 @@ def excerpt(whole: Sequence[Piece], length: int = _LENGTH) -> tuple[Piece, ...]:
         at += len(piece.text)
     first = max(hits, key=lambda start: sum(start <= hit < start + length for hit in hits), default=0)
     start = max(0, min(first - length // 5, len(text) - length))
-    start = 0 if start == 0 else text.find(" ", start) + 1
+    start = 0 if start == 0 else _line(text, start)[0] or text.find(" ", start) + 1
     end = text.rfind(" ", start, start + length) if start + length < len(text) else len(text)
-    end = end if end > start else start + length
-    return tuple(_cut(whole, start, end, len(text)))
+    end = end if end > start else min(len(text), start + length)
+    return tuple(_cut(whole, start, _line(text, end)[1] or end, text))
 
 
-def _cut(whole: Sequence[Piece], start: int, end: int, length: int) -> Iterator[Piece]:
+def _line(text: str, at: int) -> tuple[int, int]:
+    """Return where the row of a table at a place begins and ends; zeros outside of tables."""
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    return (start, len(text) if end < 0 else end) if text.startswith("|", start) else (0, 0)
+
+
+def _cut(whole: Sequence[Piece], start: int, end: int, text: str) -> Iterator[Piece]:
     if start > 0:
-        yield Piece("… ", False)
+        yield Piece("…\n" if text.startswith("|", start) else "… ", False)
     at = 0
     for piece in whole:
         part = piece.text[max(0, start - at) : max(0, end - at)]
         if part:
             yield Piece(part, piece.hit)
         at += len(piece.text)
-    if end < length:
-        yield Piece(" …", False)
+    if end < len(text):
+        yield Piece("\n…" if text[end - 1] == "|" else " …", False)

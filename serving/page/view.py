@@ -20,7 +20,8 @@ from rag_platform.errors import (
     Unauthenticated,
 )
 from rag_platform.text.bikram_sambat import Sambat
-from serving.page.highlight import Piece, excerpt, pieces
+from serving.page.blocks import Block, blocks
+from serving.page.highlight import excerpt, pieces
 from serving.page.words import Words
 from serving.schemas.search import HitAnswer
 
@@ -50,7 +51,7 @@ class HitView:
         name: Of its document, ``folder`` where that lies; ``page`` where the passage stands there, in words.
         path: Headings and legal divisions above it.
         notes: What is known of its document.
-        excerpt: Its part with most words of the question; ``whole`` all of it.
+        excerpt: Its part with most words of the question; ``whole`` all of it, where that is more.
         picture: Address of its page with the passage marked; empty where pages are no pictures.
     """
 
@@ -62,9 +63,8 @@ class HitView:
     notes: tuple[str, ...]
     language: str
     score: float
-    excerpt: tuple[Piece, ...]
-    whole: tuple[Piece, ...]
-    header: str
+    excerpt: tuple[Block, ...]
+    whole: tuple[Block, ...]
     citation: str
     picture: str
     document_id: str
@@ -81,7 +81,8 @@ class HitView:
             terms: Of the question, which are marked.
             pictured: Ids of the documents whose pages can be shown.
         """
-        whole = pieces(hit.text, terms)
+        text = pieces(hit.text, terms)
+        whole = (*pieces(f"{hit.header}\n", terms), *text) if hit.header else text
         shown = excerpt(whole)
         one_page = hit.page_first == hit.page_last
         page = (
@@ -97,20 +98,14 @@ class HitView:
             notes=_notes(hit, words),
             language={"ne": "ne", "en": "en", "hi": "hi"}.get(hit.language, "ne"),
             score=hit.score,
-            excerpt=shown,
-            whole=whole,
-            header=hit.header,
-            citation=citation(words, "".join(piece.text for piece in shown), hit.source, page, path),
+            excerpt=blocks(shown),
+            whole=blocks(whole) if shown != whole else (),
+            citation=citation(words, "".join(piece.text for piece in excerpt(text)), hit.source, page, path),
             picture=_picture(hit) if hit.document_id in pictured else "",
             document_id=hit.document_id,
             start=hit.start,
             end=hit.end,
         )
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether more is there than the excerpt."""
-        return self.excerpt != self.whole or bool(self.header)
 
 
 @dataclass(frozen=True, slots=True)

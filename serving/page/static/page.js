@@ -80,13 +80,11 @@ async function fetched(path, signal) {
 }
 
 function put(page, path, { keep, stay }) {
-  const open = document.querySelector("#filters").open;
   for (const id of ["filters", "results", "documents", "collections"]) {
     const fresh = page.getElementById(id);
     const old = document.getElementById(id);
     if (fresh && old?.isConnected) old.replaceWith(document.adoptNode(fresh));
   }
-  document.querySelector("#filters").open ||= open;
   document.querySelector(".top nav a").replaceWith(document.adoptNode(page.querySelector(".top nav a")));
   document.body.classList.toggle("start", page.body.classList.contains("start"));
   document.title = page.title;
