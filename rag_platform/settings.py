@@ -330,6 +330,16 @@ class Settings(BaseSettings):
     llm_max_tokens: int = _setting("RAG_LLM_MAX_TOKENS", 1024, "tokens of an answer at most", ge=16)
     llm_temperature: float = _setting("LLM_TEMPERATURE", 0.3, "temperature", ge=0, le=2)
     use_tools: bool = _setting("USE_TOOLS", True, "tool calling where a provider is configured")
+    query_expansion: int = _setting(
+        "RAG_QUERY_EXPANSION",
+        0,
+        "other wordings of a question that the model writes to search, too",
+        ge=0,
+        le=4,
+    )
+    query_expansion_s: float = _setting(
+        "RAG_QUERY_EXPANSION_S", 4.0, "seconds that the model may take for them", gt=0
+    )
 
     # Evaluation
     eval_provider: str = _setting(

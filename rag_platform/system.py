@@ -116,7 +116,9 @@ class System:
             use_tools=self.settings.use_tools,
             gate=CalibratedGate(),
             page_of=PageFinder(self.catalog, self.tables),
-            load_near=lambda model: nearness(self.encoder(model), self.cache),
+            load_near=lambda model: nearness(self.encoder(model), self.cache, self.memory),
+            expand=self.settings.query_expansion,
+            expand_s=self.settings.query_expansion_s,
         )
 
     def generator(self, name: str = "", *, temperature: float | None = None) -> Generator:

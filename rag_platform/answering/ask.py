@@ -10,6 +10,7 @@ from functools import partial
 
 from rag_platform.answering.chat import Chat
 from rag_platform.answering.conversation import Turn, checked
+from rag_platform.answering.expansion import Expander
 from rag_platform.answering.nearness import Nearness
 from rag_platform.answering.refusal import Gate
 from rag_platform.answering.reply import Delta, Done, Event, Reply, Sources
@@ -18,7 +19,7 @@ from rag_platform.answering.tool_run import with_tools
 from rag_platform.errors import CallerError
 from rag_platform.protocols import Generator
 from rag_platform.retrieval.options import SearchOptions
-from rag_platform.retrieval.search import Searcher, SearchResult
+from rag_platform.retrieval.search import Searcher
 from rag_platform.text.normalize import stored_text
 from rag_platform.types import Chunk
 
@@ -36,6 +37,9 @@ class Asker:
         page_of: Tells the page of a position of a chunk's document; None: the first that the chunk touches.
         load_near: Returns what compares sentences by the vectors of an embedding model, None where it is not
             calibrated; None: where no model answers, words alone choose the sentences.
+        expand: Other wordings of a question that the model writes and that are searched, too, unless a call
+            says otherwise.
+        expand_s: Seconds that it may take for all of one answer's.
     """
 
     def __init__(
@@ -47,10 +51,12 @@ class Asker:
         gate: Gate | None = None,
         page_of: Callable[[Chunk, int], int] | None = None,
         load_near: Callable[[str], Nearness | None] | None = None,
+        expand: int = 0,
+        expand_s: float = 4.0,
     ) -> None:
         self._searcher, self._load_generator = searcher, load_generator
         self._use_tools, self._gate, self._page_of = use_tools, gate, page_of
-        self._load_near = load_near
+        self._load_near, self._expand, self._expand_s = load_near, expand, expand_s
 
     def ask(
         self,
@@ -63,6 +69,7 @@ class Asker:
         strict: bool = False,
         generator: Generator | None = None,
         tools: bool | None = None,
+        expand: int | None = None,
     ) -> Reply:
         """Return the answer to a question.
 
@@ -75,6 +82,8 @@ class Asker:
             strict: Leave out what the cited passages do not support, instead of marking it.
             generator: Who answers; None: the default.
             tools: Whether a model may search by itself; None: the default.
+            expand: Other wordings of the question that the model writes and that are searched, too, 0 to 4;
+                None: the default.
 
         Raises:
             CallerError: The question is blank, or something else about the call is wrong.
@@ -90,6 +99,7 @@ class Asker:
             strict=strict,
             generator=generator,
             tools=tools,
+            expand=expand,
         )
         return next(event.reply for event in events if isinstance(event, Done))
 
@@ -104,20 +114,18 @@ class Asker:
         strict: bool = False,
         generator: Generator | None = None,
         tools: bool | None = None,
+        expand: int | None = None,
     ) -> Iterator[Event]:
         """Yield the sources, then the words of the answer as they are checked, then the reply; as ``ask``."""
         asked = stored_text(question).strip()
         if not asked:
             raise CallerError("the question is blank; ask for something")
 
-        def search(query: str, options: SearchOptions) -> SearchResult:
-            return self._searcher.search(query, collection=collection, model=model, options=options)
-
         who, load_near = generator or self._load_generator(), self._load_near
         run = Run(
             asked,
             checked(history),
-            search,
+            self._searcher.snapshot(collection=collection, model=model).search,
             options,
             who,
             model,
@@ -126,5 +134,10 @@ class Asker:
             page_of=self._page_of,
             load_near=partial(load_near, model) if load_near and options.mode != "lexical" else None,
         )
+        n = self._expand if expand is None else expand
+        if isinstance(who, Chat):
+            run.expander = Expander(who, n, self._expand_s)
+        elif expand:
+            run.notes.append(f"nobody writes other wordings: no model answers ({who.name})")
         wants_tools = self._use_tools if tools is None else tools
         return with_tools(run, who) if wants_tools and isinstance(who, Chat) else run.retrieved()

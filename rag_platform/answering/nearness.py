@@ -7,7 +7,7 @@ in ``ranked``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rag_platform.embedding.cache import EmbeddingCache
 from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.embedding.embed import embed_texts, points_recipe
 from rag_platform.protocols import Encoder, FloatArray
+from rag_platform.retrieval.memory import SearchMemory
 
 __all__ = ["Nearness", "nearness"]
 
@@ -26,10 +27,12 @@ class Nearness:
     Attributes:
         encoder: That of the collection.
         cache: Keeps the vectors: a sentence that was compared once costs nothing the next time.
+        memory: Knows the vectors of questions that were searched.
     """
 
     encoder: CalibratedEncoder
     cache: EmbeddingCache | None = None
+    memory: SearchMemory = field(default_factory=SearchMemory)
 
     @property
     def recipe(self) -> str:
@@ -44,8 +47,8 @@ class Nearness:
             reading: The same in Devanagari, where it was typed in Latin letters; else empty.
             sentences: One at least.
         """
-        asked = embed_texts(self.encoder, self.cache, [question, reading or question], "query").vectors
-        both = asked.sum(axis=0)
+        asked = (question, reading or question)
+        both = np.sum([self.memory.vector(self.encoder, self.cache, one) for one in asked], axis=0)
         both /= np.linalg.norm(both) or 1.0
         fitting = [self._fitting(one) for one in sentences]
         vectors = embed_texts(self.encoder, self.cache, fitting, "passage").vectors
@@ -59,12 +62,14 @@ class Nearness:
         return sentence
 
 
-def nearness(encoder: Encoder, cache: EmbeddingCache | None = None) -> Nearness | None:
+def nearness(
+    encoder: Encoder, cache: EmbeddingCache | None = None, memory: SearchMemory | None = None
+) -> Nearness | None:
     """Return what compares sentences by an encoder, None where its cosines have no known scale.
 
     One that is calibrated without being centred compares letters or words (``hashing``), and these are
     compared anyway.
     """
     if isinstance(encoder, CalibratedEncoder) and encoder.calibration.share and encoder.calibration.match:
-        return Nearness(encoder, cache)
+        return Nearness(encoder, cache, memory or SearchMemory())
     return None

@@ -32,6 +32,7 @@ class Reply:
         generator: Who answered.
         unsupported: Sentences that what they cite does not support.
         notes: What a reader should know about how it was made.
+        searched: All that was searched: the question, its other wordings, a model's own queries.
     """
 
     question: str
@@ -47,6 +48,7 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     unsupported: tuple[Unsupported, ...] = ()
     notes: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ model that searches by itself stands in ``tool_run``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rag_platform.answering.chat import Chat, Message, Said
 from rag_platform.answering.citations import Verifier, first_page, source_text
 from rag_platform.answering.conversation import Turn, condensing, standalone
+from rag_platform.answering.expansion import Expander
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.fitting import fitted
 from rag_platform.answering.nearness import Nearness
@@ -40,6 +41,8 @@ class Run:
         strict: Leave out what the sources do not support.
         page_of: Tells the page of a position of a chunk's document; None: the first that the chunk touches.
         load_near: Returns what compares sentences with the question where no model answers; None: words do.
+        expander: Writes the question in other words that are searched, too; None: nothing does.
+        searched: All that was searched by now, as it was worded.
         said: The answer so far, as it was told.
     """
 
@@ -53,6 +56,8 @@ class Run:
     strict: bool = False
     page_of: Callable[[Chunk, int], int] | None = None
     load_near: Callable[[], Nearness | None] | None = None
+    expander: Expander | None = None
+    searched: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
     said: str = ""
@@ -60,7 +65,7 @@ class Run:
     def retrieved(self) -> Iterator[Event]:
         """Search whatever is asked, then answer from what was found."""
         asked = self._standalone()
-        result = self.search(asked, self.options)
+        result = self.found(asked, self.options)
         yield Sources(result.hits)
         if isinstance(self.generator, PromptGenerator):
             yield from self.told(written(self._prompt(asked, result.hits)))
@@ -70,6 +75,12 @@ class Run:
         yield from self.checked(verifier, self._answered(asked, result))
         mode: ReplyMode = "retrieve" if isinstance(self.generator, Chat) else "extractive"
         yield self.done(mode, asked, result.hits, result.generations, verifier)
+
+    def found(self, asked: str, options: SearchOptions) -> SearchResult:
+        """Search a question, in other words, too, where a model may write them."""
+        wordings = self.expander.wordings(asked) if self.expander else ()
+        self.searched += [one for one in (asked, *wordings) if one not in self.searched]
+        return self.search(asked, replace(options, wordings=wordings) if wordings else options)
 
     def _answered(self, asked: str, result: SearchResult) -> Iterable[str]:
         """Return what is said to a question that was searched, unchecked, or the words of a refusal."""
@@ -158,9 +169,10 @@ class Run:
             generations=dict(generations),
             model=self.model,
             generator=self.generator.name,
-            usage=self.usage,
+            usage=self.usage + (self.expander.usage if self.expander else Usage()),
             unsupported=tuple(verifier.unsupported) if verifier else (),
-            notes=tuple(self.notes),
+            notes=(*self.notes, *(self.expander.notes if self.expander else ())),
+            searched=tuple(self.searched),
         )
         return Done(reply)
 

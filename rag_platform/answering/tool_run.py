@@ -127,7 +127,7 @@ class _Conversation:
             return results(call, f"not searched: at most {_MOST_CALLS} calls in one turn")
         try:
             query, options = search_of(call, self._run.options)
-            result = self._run.search(query, options)
+            result = self._run.found(query, options)
         except CallerError as error:
             self._run.notes.append(f"a call of the model was refused: {error}")
             return results(call, f"error: {error}")
@@ -160,8 +160,6 @@ class _Conversation:
         """Yield the rest of an answer from what was found; without words of its own the model reads that."""
         run, found = self._run, self._found
         asked = found.queries[0]
-        if len(found.queries) > 1:
-            run.notes.append(f"searched: {'; '.join(found.queries)}")
         pieces: Iterable[str] = [self._held]
         if self._verifier is None:
             yield from self._begun()

@@ -81,7 +81,8 @@ def options_key(options: SearchOptions) -> SearchOptions:
     """Return options that are equal, and hashable, whatever sequences they were made of."""
     kinds = None if options.kinds is None else tuple(options.kinds)
     where = tuple(Condition(one.field, one.operator, tuple(one.values)) for one in options.where)
-    return replace(options, kinds=kinds, where=where, weights=(options.weights[0], options.weights[1]))
+    weights, wordings = (options.weights[0], options.weights[1]), tuple(options.wordings)
+    return replace(options, kinds=kinds, where=where, weights=weights, wordings=wordings)
 
 
 def encoder_key(encoder: Encoder | None) -> Hashable:

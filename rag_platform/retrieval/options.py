@@ -12,6 +12,7 @@ from rag_platform.types import ALL_KINDS, Around, Condition, Fusion, Kind, Mode
 
 __all__ = ["MOST", "SearchOptions"]
 
+MOST_WORDINGS = 8
 MOST = 1_000
 """Upper limit of results and candidates: more is a scan, not a search."""
 
@@ -43,6 +44,8 @@ class SearchOptions:
         neighbours: Chunks before and after a hit that come with it.
         around: Comes with a hit, too: all of its ``page`` or of its ``section``.
         keywords: Of each hit so many of its most telling words.
+        wordings: The question in other words: each is searched, too, and the rankings are joined by rank
+            before a reranker reads them, so that scores are those of ranks.
     """
 
     k: int = 5
@@ -60,6 +63,7 @@ class SearchOptions:
     neighbours: int = 0
     around: Around = "nothing"
     keywords: int = 0
+    wordings: Sequence[str] = ()
 
     @property
     def depth(self) -> int:
@@ -96,6 +100,10 @@ class SearchOptions:
         for name, known in _NAMES.items():
             if getattr(self, name) not in known:
                 raise UnknownName(name, getattr(self, name), known)
+        if len(self.wordings) > MOST_WORDINGS or not all(one.strip() for one in self.wordings):
+            raise CallerError(
+                f"{len(self.wordings)} other wordings are given; allowed are {MOST_WORDINGS}, none blank"
+            )
         if self.kinds is not None and not self.kinds:
             raise CallerError(f"kinds are empty, so nothing would be searched; name some of {ALL_KINDS}")
         for kind in self.kinds or ():

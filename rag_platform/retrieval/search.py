@@ -6,8 +6,7 @@ how parts are fused and which passages are shown is decided in the modules besid
 
 from __future__ import annotations
 
-import itertools
-import threading
+import math
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from rag_platform.retrieval.explain import Explanation, Stopwatch
 from rag_platform.retrieval.fusion import calibrated, weighted_rrf, weighted_scores
 from rag_platform.retrieval.keywords import keywords
 from rag_platform.retrieval.memory import SearchMemory, encoder_key, options_key, reranker_key
+from rag_platform.retrieval.openings import Key, Opened, Openings
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.question import Meaning, Question
 from rag_platform.retrieval.result import SearchResult
@@ -29,25 +29,12 @@ from rag_platform.retrieval.select import Shown, select
 from rag_platform.types import Chunk, Condition, Fusion, Hit, Scored
 from rag_platform.watching import spent
 
-__all__ = ["Embed", "SearchResult", "Searcher"]
+__all__ = ["Embed", "SearchResult", "Searcher", "Snapshot"]
 
 _DEFAULTS = SearchOptions()
 
 Embed = Callable[[Encoder, str], FloatArray]
 """Returns the vector of a question: ``(dim,)`` float32, L2-normalised."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """A reader with the version it was opened at; replaced as a whole, never changed.
-
-    Attributes:
-        serial: No two openings of this process have the same, so that no result outlives its generation.
-    """
-
-    version: str
-    reader: CollectionReader
-    serial: int
 
 
 class Searcher:
@@ -72,12 +59,8 @@ class Searcher:
         load_reranker: Callable[[str], Reranker] | None = None,
         memory: SearchMemory | None = None,
     ) -> None:
-        self._index, self._load_encoder, self._cache = index, load_encoder, cache
+        self._openings, self._load_encoder, self._cache = Openings(index), load_encoder, cache
         self._load_reranker, self.memory = load_reranker, memory or SearchMemory()
-        self._serials = itertools.count()
-        self._opened: dict[tuple[str, str], _Opened] = {}
-        self._opening: dict[tuple[str, str], threading.Lock] = {}
-        self._lock = threading.Lock()
 
     def search(
         self,
@@ -103,22 +86,37 @@ class Searcher:
                 is no name of its kind.
             NotPublished: Nothing is published at all.
         """
+        return self.snapshot(collection=collection, model=model).search(query, options, embed=embed)
+
+    def snapshot(self, *, collection: str | Sequence[str], model: str) -> Snapshot:
+        """Return several searches of the same generations: those that the first of them finds.
+
+        Raises:
+            CallerError: No collection is named.
+        """
+        names = [collection] if isinstance(collection, str) else collection
+        if not names:
+            raise CallerError("no collection is named; name at least one")
+        return Snapshot(self, [(name, model) for name in dict.fromkeys(names)])
+
+    def _begin(self, query: str, options: SearchOptions, keys: Sequence[Key], embed: Embed | None) -> _Run:
+        """Return a search that is checked and has what it needs; nothing is searched yet."""
         question = Question.of(query)
         if not question.text:
             raise CallerError("the query is blank; ask for something")
         options.check()
-        keys = [(name, model) for name in ([collection] if isinstance(collection, str) else collection)]
-        if not keys:
-            raise CallerError("no collection is named; name at least one")
-        run = self._run(question, options, keys, embed or self._embed)
-        try:
-            return self._remembered(query, run, self._latest(keys))
-        except NotPublished:  # a server's generation, removed by the second publish since it was opened
-            for key in keys:
-                self._forget(*key)
-            return self._remembered(query, run, self._latest(keys))
+        return self._run(question, options, keys, embed or self._embed)
 
-    def _remembered(self, query: str, run: _Run, opened: Sequence[_Opened]) -> SearchResult:
+    def _latest(self, keys: Sequence[Key]) -> list[Opened]:
+        """Return the latest generations."""
+        return [self._openings.latest(key) for key in keys]
+
+    def _forget(self, keys: Sequence[Key]) -> None:
+        """Let go of generations that are gone."""
+        for key in keys:
+            self._openings.forget(key)
+
+    def _result(self, query: str, run: _Run, opened: Sequence[Opened]) -> SearchResult:
         """Return the result of these very generations: from memory, where such a search was made before."""
         readers, made, start = [one.reader for one in opened], False, time.perf_counter()
         fitting = run.fitting(readers)
@@ -137,12 +135,10 @@ class Searcher:
         spent("memory", took)
         return result.recalled(took)
 
-    def _run(
-        self, question: Question, options: SearchOptions, keys: Sequence[tuple[str, str]], embed: Embed
-    ) -> _Run:
+    def _run(self, question: Question, options: SearchOptions, keys: Sequence[Key], embed: Embed) -> _Run:
         """Load what the search needs, once all it reads is known to be there: loading may take long."""
         for key in keys:
-            self._version(key)
+            self._openings.version(key)
         encoder = None if options.mode == "lexical" else self._load_encoder(keys[0][1])
         reranker = None
         if options.reranker != "none":
@@ -154,9 +150,6 @@ class Searcher:
     def _embed(self, encoder: Encoder, text: str) -> FloatArray:
         return self.memory.vector(encoder, self._cache, text)
 
-    def _latest(self, keys: Sequence[tuple[str, str]]) -> list[_Opened]:
-        return [self._open(key) for key in dict.fromkeys(keys)]
-
     def reader(self, collection: str, model: str) -> CollectionReader:
         """Return a reader of the latest generation, opened only when that is new.
 
@@ -164,7 +157,7 @@ class Searcher:
             UnknownName: Nothing is published under this collection or model, but under others.
             NotPublished: Nothing is published at all.
         """
-        return self._open((collection, model)).reader
+        return self._openings.latest((collection, model)).reader
 
     def version(self, collection: str, model: str) -> str:
         """Return what changes with every generation: of the one that a search after this finds, or an older.
@@ -173,42 +166,32 @@ class Searcher:
             UnknownName: Nothing is published under this collection or model, but under others.
             NotPublished: Nothing is published at all.
         """
-        return self._open((collection, model)).version
+        return self._openings.latest((collection, model)).version
 
-    def _open(self, key: tuple[str, str]) -> _Opened:
-        version, opened = self._version(key), self._opened.get(key)
-        if opened and opened.version == version:
-            return opened
-        with self._lock:
-            opening = self._opening.setdefault(key, threading.Lock())
-        if opened and opening.locked():
-            return opened
-        with opening:
-            version, opened = self._version(key), self._opened.get(key)
-            if not opened or opened.version != version:
-                opened = _Opened(version, self._index.open(*key), next(self._serials))
-                self._opened[key] = opened
-            return opened
 
-    def _version(self, key: tuple[str, str]) -> str:
-        version = self._index.version(*key)
-        if version is None:
-            self._forget(*key)
-            raise self._unpublished(*key)
-        return version
+class Snapshot:
+    """Searches that belong together, as those of one answer: all see the same generations.
 
-    def _forget(self, collection: str, model: str) -> None:
-        self._opened.pop((collection, model), None)
+    For one thread at a time. Where an engine has let go of a generation meanwhile (a server, by the second
+    publish), the latest is searched from then on, and ``SearchResult.generations`` tells.
+    """
 
-    def _unpublished(self, collection: str, model: str) -> CallerError | NotPublished:
-        published = self._index.published()
-        if not published:
-            return NotPublished("nothing is published yet; ingest documents first: rag ingest PATH")
-        models = [manifest.model for manifest in published if manifest.collection == collection]
-        if not models:
-            known = {manifest.collection for manifest in published}
-            return UnknownName("published collection", collection, known)
-        return UnknownName("published model", model, models)
+    def __init__(self, searcher: Searcher, keys: Sequence[Key]) -> None:
+        self._searcher, self._keys = searcher, keys
+        self._opened: list[Opened] = []
+
+    def search(
+        self, query: str, options: SearchOptions = _DEFAULTS, *, embed: Embed | None = None
+    ) -> SearchResult:
+        """Return the best chunks, as ``Searcher.search``."""
+        run = self._searcher._begin(query, options, self._keys, embed)
+        self._opened = self._opened or self._searcher._latest(self._keys)
+        try:
+            return self._searcher._result(query, run, self._opened)
+        except NotPublished:
+            self._searcher._forget(self._keys)
+            self._opened = self._searcher._latest(self._keys)
+            return self._searcher._result(query, run, self._opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +212,21 @@ class _Found:
     def coverage(self) -> list[Scored]:
         """BM25 as a share of the best score there could be."""
         return [Scored(one.chunk_id, one.score / self.meaning.ideal) for one in self.lexical]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """What one wording of a question brought: of each generation, of each part, and fused."""
+
+    found: list[_Found]
+    dense: list[Scored]
+    lexical: list[Scored]
+    ranked: list[Scored]
+
+    @property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Score and rank of each part by chunk id."""
+        return _parts(dense=self.dense, lexical=self.lexical)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,29 +267,52 @@ class _Run:
     def over(self, readers: Sequence[CollectionReader]) -> tuple[tuple[Hit, ...], Explanation]:
         """Search these generations, rank, and fetch what is shown."""
         watch, options = Stopwatch(), self.options
-        found = [self._found(reader, watch) for reader in readers]
-        dense = _best([one.dense for one in found], options.depth)
-        coverage = _best([one.coverage for one in found], options.depth)
-        # BM25 of several collections does not compare: the larger one's words are rarer.
-        lexical = found[0].lexical if len(found) == 1 else coverage
+        asked = [self, *(replace(self, question=Question.of(other)) for other in options.wordings)]
+        rankings = [one._ranking(readers, watch) for one in asked]
         with watch.step("fusion"):
-            ranked = self._fused(dense, lexical, coverage)
+            ranked = self._joined([one.ranked for one in rankings])
+        found = [one for ranking in rankings for one in ranking.found]
         with watch.step("fetch"):
             everything = options.picky or self.reranker is not None
             chunks = _fetched(found, ranked if everything else ranked[: options.k])
-        scores = _parts(dense=dense, lexical=lexical)
+        scores: dict[str, dict[str, float]] = {}
+        for one in reversed(rankings):  # of a passage that several wordings found, those of the first
+            scores |= one.scores
         with watch.step("rerank"):
             ranked = self._reranked(ranked, chunks, scores)
         with watch.step("select"):
-            shown = select(ranked, chunks, options)
-            reader_of = {
-                scored.chunk_id: one.reader for one in found for scored in (*one.dense, *one.lexical)
-            }
+            shown = select(ranked, chunks, self._shown)
+            reader_of = {key: one.reader for one in found for key in one.ids}
             hits = tuple(
                 self._hit(rank, one, scores, reader_of[one.chunk.chunk_id])
                 for rank, one in enumerate(shown, start=1)
             )
-        return hits, self._explained(found, {"dense": len(dense), "lexical": len(lexical)}, watch)
+        return hits, self._explained(rankings[0], watch)
+
+    def _ranking(self, readers: Sequence[CollectionReader], watch: Stopwatch) -> _Ranking:
+        """Search these generations and fuse what both parts found."""
+        found = [self._found(reader, watch) for reader in readers]
+        dense = _best([one.dense for one in found], self.options.depth)
+        coverage = _best([one.coverage for one in found], self.options.depth)
+        # BM25 of several collections does not compare: the larger one's words are rarer.
+        lexical = found[0].lexical if len(found) == 1 else coverage
+        with watch.step("fusion"):
+            ranked = self._fused(dense, lexical, coverage)
+        return _Ranking(found, dense, lexical, ranked)
+
+    def _joined(self, rankings: Sequence[list[Scored]]) -> list[Scored]:
+        """Join the rankings of several wordings by rank; each leaves out what is below the threshold."""
+        if len(rankings) == 1:
+            return rankings[0]
+        low = -math.inf if self.options.threshold is None or self.reranker else self.options.threshold
+        kept = [[one for one in ranking if one.score >= low] for ranking in rankings]
+        return weighted_rrf(kept, [1.0] * len(kept))
+
+    @property
+    def _shown(self) -> SearchOptions:
+        """The limits of what is shown: a threshold is of scores, and joined rankings have none."""
+        by_rank = self.options.wordings and not self.reranker
+        return replace(self.options, threshold=None) if by_rank else self.options
 
     def _found(self, reader: CollectionReader, watch: Stopwatch) -> _Found:
         depth, where = self.options.depth, self.options.conditions
@@ -349,17 +370,19 @@ class _Run:
         words = keywords(chunk.text, reader.lexicon, self.options.keywords) if self.options.keywords else ()
         return Hit(rank, shown.score, chunk, scores[chunk.chunk_id], context, tuple(shown.duplicates), words)
 
-    def _explained(
-        self, found: Sequence[_Found], candidates: Mapping[str, int], watch: Stopwatch
-    ) -> Explanation:
-        """Return the reasons; with several collections, terms and reading are those of the first."""
-        meaning = found[0].meaning
+    def _explained(self, first: _Ranking, watch: Stopwatch) -> Explanation:
+        """Return the reasons; of several collections or wordings, terms and reading are of the first."""
+        meaning = first.found[0].meaning
         read = meaning.romanized
         notes = list(self.notes)
         if self._fusion == "rrf" and self.options.fusion == "calibrated" and self.encoder and not notes:
             notes.append(
                 f"ranks were fused: {self.encoder.name} has no calibration; make one with: rag calibrate"
                 f" --embedding {self.encoder.name}"
+            )
+        if self.options.wordings:
+            notes.append(
+                f"searched in other words, too, and joined by rank: {'; '.join(self.options.wordings)}"
             )
         return Explanation(
             normal_form=self.question.normal_form,
@@ -368,8 +391,8 @@ class _Run:
             expansions=read.tokens if read else (),
             terms={term: (weight, meaning.frequencies[term]) for term, weight in meaning.terms.items()},
             conditions=self.options.conditions,
-            candidates=candidates,
-            fusion=self._fusion,
+            candidates={"dense": len(first.dense), "lexical": len(first.lexical)},
+            fusion="rrf" if self.options.wordings else self._fusion,
             match=self._match,
             reranker=self.options.reranker,
             notes=tuple(notes),

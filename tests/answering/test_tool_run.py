@@ -99,7 +99,7 @@ def test_it_may_search_again_and_find(system: System) -> None:
         reply = ask(system, WHEN, server)
     assert not reply.refused
     assert [one.quote for one in reply.citations if one.verified] == [f"{DATE}।"]
-    assert reply.notes == (f"searched: {MARS}; {WHEN}",)
+    assert reply.searched == (MARS, WHEN)
 
 
 def test_facts_behind_a_search_that_are_not_in_it_are_marked_or_left_out(system: System) -> None:
