@@ -6,6 +6,7 @@ call runs in a thread, so that no model holds up the event loop.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import logging
@@ -32,6 +33,7 @@ from serving.binding import names_of
 from serving.errors import told_to
 from serving.guard import MCP_PATH as PATH
 from serving.guard import install, principal
+from serving.threads import Threads
 from serving.tools import CALLER, Tools
 
 __all__ = ["PATH", "allowed_folders", "build", "http_app", "mount", "run_stdio"]
@@ -67,7 +69,7 @@ def build(system: System, *, warm: bool = False) -> MCPServer[Any]:
     """
     folders = allowed_folders(system.settings)
     tools = Tools(system, folders)
-    limiter = anyio.CapacityLimiter(_CALLS_AT_ONCE)
+    threads = Threads(_CALLS_AT_ONCE, "tool")
 
     @contextlib.asynccontextmanager
     async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
@@ -93,7 +95,7 @@ def build(system: System, *, warm: bool = False) -> MCPServer[Any]:
         tools.list_collections,
         tools.list_models,
     )
-    off_loop = functools.partial(_off_loop, limiter=limiter, limit_s=0.9 * system.settings.deadline_s)
+    off_loop = functools.partial(_off_loop, threads=threads, limit_s=0.9 * system.settings.deadline_s)
     for tool in reading:
         server.add_tool(off_loop(tool), annotations=_READS)
     if folders:
@@ -175,7 +177,7 @@ def _callers(settings: Settings) -> TransportSecuritySettings:
 
 
 def _off_loop(
-    tool: Callable[P, T], *, limiter: anyio.CapacityLimiter, limit_s: float
+    tool: Callable[P, T], *, threads: Threads, limit_s: float
 ) -> Callable[P, Coroutine[Any, Any, T]]:
     """Return a tool that works in a thread, and whose errors reach the agent with their remedy."""
 
@@ -183,9 +185,7 @@ def _off_loop(
     async def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             with anyio.move_on_after(limit_s):
-                return await anyio.to_thread.run_sync(
-                    functools.partial(tool, *args, **kwargs), limiter=limiter, abandon_on_cancel=True
-                )
+                return await asyncio.wrap_future(threads.begin(functools.partial(tool, *args, **kwargs)))
             raise DeadlineExceeded(
                 f"it took longer than {limit_s:g} s (RAG_DEADLINE_S); ask for less, and where a document is"
                 " being ingested, that goes on: list_documents tells when it is done"

@@ -6,11 +6,10 @@ No HTTP here: values of the library in, bodies of ``schemas`` out. Whatever a me
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import functools
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
 
 import anyio
@@ -34,6 +33,7 @@ from serving.ingestions import Ingestions
 from serving.schemas.ask import AskAnswer, AskRequest
 from serving.schemas.search import SearchAnswer, SearchedBody, SearchRequest
 from serving.schemas.state import NotReadyAnswer, ReadyAnswer
+from serving.threads import Threads
 
 __all__ = ["Asked", "Service"]
 
@@ -55,19 +55,19 @@ class Service:
         self.conversations = Conversations(
             system.home / "conversations.sqlite", days=system.settings.conversation_days
         )
-        self._threads = ThreadPoolExecutor(SEARCHES_AT_ONCE, thread_name_prefix="question")
+        self._threads = Threads(SEARCHES_AT_ONCE, "question")
         self.model_problem = "the embedding model is still loading"
 
     def close(self) -> None:
         """Let what is being ingested end, and close the conversations; the system stays open."""
         self.ingestions.stop()
         self.system.webhooks.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
         self.conversations.close()
 
     def begun(self, work: Callable[[], T]) -> Future[T]:
         """Have ``work`` run in a thread; at most ``SEARCHES_AT_ONCE`` run at the same time."""
-        return self._threads.submit(contextvars.copy_context().run, waited("queue", work))
+        return self._threads.begin(waited("queue", work))
 
     async def off_loop(self, work: Callable[[], T]) -> T:
         """Run ``work`` in a thread, where it stays to its end even if nobody waits for it any more."""
@@ -116,25 +116,28 @@ class Service:
         self, asked: Sequence[SearchRequest | Exception], caller: Principal
     ) -> list[SearchAnswer | Exception]:
         """Answer several searches; what cannot be, or is an error already, is one in its place."""
+        prepared = [self._prepared(one, caller) for one in asked]
+        wanted = [one[0] for one in prepared if not isinstance(one, Exception)]
+        results = iter(search_together(self.system.searcher, wanted, self.system.cache))
         found: list[SearchAnswer | Exception] = []
-        searched: dict[int, tuple[Wanted, Filters, SearchRequest]] = {}
-        for number, one in enumerate(asked):
-            found.append(one if isinstance(one, Exception) else RagError("not searched"))
-            if isinstance(one, SearchRequest):
-                try:
-                    searched[number] = (*self.wanted(one, caller), one)
-                except RagError as error:
-                    found[number] = error
-        results = search_together(
-            self.system.searcher, [wanted for wanted, _, _ in searched.values()], self.system.cache
-        )
-        for (number, (_, filters, one)), result in zip(searched.items(), results, strict=True):
-            found[number] = (
-                result
-                if isinstance(result, RagError)
-                else self._shown(result, filters, one)
-            )
+        for one in prepared:
+            if isinstance(one, Exception):
+                found.append(one)
+                continue
+            (_, filters, request), result = one, next(results)
+            found.append(result if isinstance(result, RagError) else self._shown(result, filters, request))
         return found
+
+    def _prepared(
+        self, one: SearchRequest | Exception, caller: Principal
+    ) -> tuple[Wanted, Filters, SearchRequest] | Exception:
+        """Return a search of a batch as the library knows it, or why it cannot be made."""
+        if isinstance(one, Exception):
+            return one
+        try:
+            return (*self.wanted(one, caller), one)
+        except RagError as error:
+            return error
 
     def begin(self, request: AskRequest, caller: Principal) -> Asked:
         """Begin to answer a question; nothing is asked of a model yet.

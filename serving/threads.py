@@ -1,0 +1,79 @@
+"""Threads for what would hold up the event loop: a few, and none that the end of the process waits for.
+
+``concurrent.futures`` joins its threads at the end, so a language model that is silent for a minute would
+keep a service alive that was told to stop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import queue
+import threading
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+__all__ = ["Threads"]
+
+T = TypeVar("T")
+_Job = tuple[Future[Any], Callable[[], Any]]
+
+
+class Threads:
+    """So many threads at most, begun as they are needed; work waits for its turn.
+
+    They end with ``close``, or when nobody holds this object any more.
+
+    Args:
+        most: Of them.
+        name: What they are called.
+    """
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most, self._name = most, name
+        self._waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._lock = threading.Lock()
+        self._n_threads = 0
+        self._finalizer = weakref.finalize(self, _end, self._waiting, most)
+
+    def begin(self, work: Callable[[], T]) -> Future[T]:
+        """Have ``work`` done in the context of the caller; who cancels before its turn gets nothing done."""
+        end: Future[T] = Future()
+        context = contextvars.copy_context()
+        if not self._finalizer.alive:
+            end.cancel()
+            return end
+        self._waiting.put((end, lambda: context.run(work)))
+        with self._lock:
+            if not self._idle.acquire(blocking=False) and self._n_threads < self._most:
+                self._n_threads += 1
+                given = (self._waiting, self._idle)
+                threading.Thread(target=_work, args=given, name=self._name, daemon=True).start()
+        return end
+
+    def close(self) -> None:
+        """Cancel what still waits, and let the threads end; nobody waits for them."""
+        self._finalizer()
+
+
+def _work(waiting: queue.SimpleQueue[_Job | None], idle: threading.Semaphore) -> None:
+    while (job := waiting.get()) is not None:
+        end, work = job
+        if end.set_running_or_notify_cancel():
+            try:
+                end.set_result(work())
+            except BaseException as error:
+                end.set_exception(error)
+        del job, end, work  # or the last one is kept until the next
+        idle.release()
+
+
+def _end(waiting: queue.SimpleQueue[_Job | None], n_threads: int) -> None:
+    with contextlib.suppress(queue.Empty):
+        while (job := waiting.get_nowait()) is not None:
+            job[0].cancel()
+    for _ in range(n_threads):
+        waiting.put(None)
