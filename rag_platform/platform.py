@@ -263,6 +263,7 @@ class RagPlatform:
         temperature: float | None = None,
         history: Sequence[Turn] = (),
         tools: bool | None = None,
+        expand: int | None = None,
         strict: bool = False,
     ) -> Reply:
         """Answer a question from the documents, with checked citations, or refuse it.
@@ -278,6 +279,8 @@ class RagPlatform:
             temperature: Of a generator given by name; None: that of the settings.
             history: What was said before, without the question.
             tools: Whether a model may search by itself; None: as the settings say.
+            expand: Other wordings of the question that the model writes and that are searched, too, 0 to 4;
+                None: as the settings say.
             strict: Leave out what the documents do not support, instead of marking it.
         """
         return self.system.asker.ask(
@@ -289,6 +292,7 @@ class RagPlatform:
             strict=strict,
             generator=self._generator(generator, temperature),
             tools=tools,
+            expand=expand,
         )
 
     def stream(
@@ -304,6 +308,7 @@ class RagPlatform:
         temperature: float | None = None,
         history: Sequence[Turn] = (),
         tools: bool | None = None,
+        expand: int | None = None,
         strict: bool = False,
     ) -> Iterator[Event]:
         """Yield the sources, then the words of the answer as they are checked, then the reply; as ``ask``."""
@@ -316,6 +321,7 @@ class RagPlatform:
             strict=strict,
             generator=self._generator(generator, temperature),
             tools=tools,
+            expand=expand,
         )
 
     def chat(self, *, collection: Names = None, generator: str | None = None) -> Conversation:

@@ -158,6 +158,7 @@ class Service:
             temperature=request.temperature,
             history=turns,
             tools=request.tools,
+            expand=request.expand,
             strict=request.strict,
         )
         if key is None and request.history is None:

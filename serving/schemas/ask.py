@@ -56,6 +56,9 @@ class AskRequest(SearchedBody):
         None, description="of an earlier answer; the service keeps what was said"
     )
     tools: bool | None = Field(None, description="whether the model may search by itself")
+    expand: Annotated[int, Field(ge=0, le=4)] | None = Field(
+        None, description="other wordings of the question that the model writes and that are searched, too"
+    )
     strict: bool = Field(False, description="leave out what the documents do not support")
     stream: bool = Field(False, description="answer in server-sent events")
 
@@ -105,6 +108,9 @@ class AskAnswer(BaseModel):
 
     question: str
     standalone: str = Field(description="what was searched: a follow-up with its topic")
+    searched: list[str] = Field(
+        description="all that was searched: the question, its other wordings, a model's own queries"
+    )
     answer: str
     citations: list[CitationAnswer]
     hits: list[HitAnswer]
@@ -127,6 +133,7 @@ class AskAnswer(BaseModel):
         return cls(
             question=reply.question,
             standalone=reply.standalone,
+            searched=list(reply.searched),
             answer=reply.answer,
             citations=[CitationAnswer(**asdict(one)) for one in reply.citations],
             hits=[HitAnswer.of(hit) for hit in reply.hits],
