@@ -14,7 +14,7 @@ from sweeping_set import TEXTS, write_set
 from rag_platform.answering.prompts import is_refusal, spoken
 from rag_platform.cli.runs import write_tables
 from rag_platform.errors import InvalidSetting, UnknownName
-from rag_platform.evaluation import answering
+from rag_platform.evaluation import answer_measures, answering
 from rag_platform.evaluation.contexts import Context, Contexts
 from rag_platform.evaluation.datasets import Case, Label
 from rag_platform.evaluation.judge.cases import JudgeCase, Scored
@@ -58,18 +58,23 @@ def rows(run: Run, variant: str, measure: str) -> dict[str, tuple[str, float]]:
     return dict(zip(found["query_id"], pairs, strict=True))
 
 
+def answer_of(run: Run, variant: str, query_id: str) -> dict[str, Any]:
+    """Return the row of one answer."""
+    (row,) = run.answers().query("variant == @variant and query_id == @query_id").to_dict("records")
+    return {str(name): value for name, value in row.items()}
+
+
 def test_baselines_are_rows_of_the_same_sweep(make_system: MakeSystem, folder: Path) -> None:
     request = SweepRequest(str(folder), baselines=True)
     run = swept(make_system(), request)
     assert {cell.variant for cell in run.states()} == {"", *BASELINES}
-    answers = run.answers().set_index(["variant", "query_id"])
-    alone = answers.loc[ALONE]
+    alone = run.answers().query("variant == @ALONE")
     assert alone["refused"].all(), "without passages the extractive generator says that it has no answer"
     assert not any(map(len, alone["contexts"]))
-    long = answers.loc[(LONG, "ताल-१")]
+    long = answer_of(run, LONG, "ताल-१")
     assert list(long["sources"]) == sorted(TEXTS), "every document, in the order of the names"
     assert "मुगु" in long["answer"]
-    whole = answers.loc[(WHOLE, "ताल-२")]
+    whole = answer_of(run, WHOLE, "ताल-२")
     assert list(whole["sources"]) == ["ताल/documents/फेवा.md"]
     assert "तालबाराही" in whole["answer"]
     assert rows(run, "baseline:lexical", "hit@1")["ताल-१"] == ("ok", 1.0)
@@ -184,7 +189,7 @@ def test_a_model_answers_alone_from_what_it_knows(
     assert answers["refused"].to_dict() == {
         "ताल-१": False, "ताल-२": True, "water-1": True, "none-1": True,
     }  # fmt: skip
-    assert is_refusal(answers.loc["ताल-२", "answer"])
+    assert is_refusal(answer_of(run, "alone", "ताल-२")["answer"])
     swept(system, request)
     assert len(model.bodies) == 4, "a kept answer is not asked for again"
 
@@ -248,7 +253,7 @@ def test_measures_are_computed_once_an_answer(
     make_system: MakeSystem, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[str] = []
-    measure = answering.answer_scores
+    measure = answer_measures.answer_scores
 
     def counted(answer: Answer, **about: Any) -> Any:
         measured.append(answer.text)

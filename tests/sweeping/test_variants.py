@@ -17,6 +17,7 @@ from rag_platform.embedding.hashing import HashingEncoder
 from rag_platform.errors import InvalidSetting, UnknownName
 from rag_platform.evaluation.results import Cell, Run
 from rag_platform.evaluation.sweep import Report
+from rag_platform.parsing import pool
 from rag_platform.protocols import FloatArray
 from rag_platform.sweeping.planning import plan_sweep
 from rag_platform.sweeping.request import SweepRequest
@@ -38,7 +39,7 @@ FOLDED = [
 def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count what is really encoded and parsed, beside the work itself."""
     counts: Counter[str] = Counter()
-    encode, parse_all = HashingEncoder.encode, pipeline.parse_all
+    encode, parse_all = HashingEncoder.encode, pool.parse_all
 
     def counted_encode(self: HashingEncoder, texts: Sequence[str], prompt: Prompt) -> FloatArray:
         counts[f"{prompt} texts"] += len(texts)
