@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from runs import RERANKED, SMALL, write_run
+from runs import RERANKED, SMALL, Values, write_run
 
 from rag_platform.errors import CallerError, DamagedFile, UnknownName
 from rag_platform.evaluation.compare import compare
 from rag_platform.evaluation.exports import Form, write_export
 from rag_platform.evaluation.gate import gate, load_measured, measured
 from rag_platform.evaluation.leaderboard import leaderboard
-from rag_platform.evaluation.results import Run
+from rag_platform.evaluation.results import Cell, Run
 
 THIRDS: list[float | str] = [1 / 3, 2 / 3, 1.0, "failed", "skipped"]
 QUESTIONS = ['उसले "कर" भन्यो,\nअनि?', "NA", "null", "कति, कहाँ; के?", "  "]
@@ -21,7 +21,10 @@ QUESTIONS = ['उसले "कर" भन्यो,\nअनि?', "NA", "null",
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    cells = {SMALL: {"nDCG@10": THIRDS, "F1": THIRDS}, RERANKED: {"nDCG@10": [0.1, 0.2, 0.3, 0.4, "skipped"]}}
+    cells: dict[Cell, Values] = {
+        SMALL: {"nDCG@10": THIRDS, "F1": THIRDS},
+        RERANKED: {"nDCG@10": [0.1, 0.2, 0.3, 0.4, "skipped"]},
+    }
     return write_run(tmp_path, cells, questions=QUESTIONS, note='पहिलो, "राम्रो"\nटिपोट')
 
 
