@@ -74,8 +74,8 @@ class Price(NamedTuple):
     written: float
 
 
-_FREE = ("ollama", "hosted_vllm/")
-"""Models on one's own machines, as LiteLLM names them."""
+_FREE = ("local/", "ollama", "hosted_vllm/")
+"""Models on one's own machines, by their names in answers and recipes."""
 
 
 def price_of(model: str) -> Price | None:

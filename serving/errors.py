@@ -50,6 +50,7 @@ _STATUS: list[tuple[type[RagError], int]] = [
     (Forbidden, 403),
     (CallerError, 400),
     (DocumentError, 422),
+    (PromptTooLong, 422),
     (UpstreamError, 502),
     (RateLimited, 429),
     (RagError, 503),

@@ -172,7 +172,7 @@ def drafting_endpoint(system: System) -> JudgeEndpoint:
             "no model can draft questions; set EVAL_PROVIDER and EVAL_MODEL, or LLM_PROVIDER"
         )
     to = system.connection()
-    return JudgeEndpoint(to.name, to.base_url, to.key)
+    return JudgeEndpoint(to.called, to.url(), to.key)
 
 
 def _model(system: System, endpoint: JudgeEndpoint) -> JudgeModel:

@@ -22,7 +22,7 @@ from rag_platform.evaluation.results import Cell, Run
 from rag_platform.evaluation.variants import read_context
 from rag_platform.parsing.sniff import sniff
 from rag_platform.plan import embedding_table
-from rag_platform.remote import load_litellm
+from rag_platform.remote import price_of
 from rag_platform.reranking import rerankers
 from rag_platform.storage import sha256_of
 from rag_platform.sweeping.request import collection_of
@@ -36,8 +36,6 @@ _CHUNKS_A_PAGE = 2
 _CHARACTERS_A_CHUNK = 900
 _TOKENS_READ, _TOKENS_WRITTEN = 3_000, 400
 """Of a call, for its price: a prompt with five passages of Devanagari, and a reply with its reasons."""
-_FREE = ("ollama", "hosted_vllm/", "local/")
-"""Models on one's own machines, as LiteLLM names them."""
 _A_CONTEXT = "Contextual Relevancy"
 """Asked once a context."""
 
@@ -173,13 +171,11 @@ def _cost(calls: Mapping[str, int]) -> float | None:
     """Return what calls of models cost by LiteLLM's price list; None where a price is not known."""
     total = 0.0
     for model, n in calls.items():
-        if n and not model.startswith(_FREE):
-            prices = load_litellm().model_cost
-            price = prices.get(model) or prices.get(model.partition("/")[2])
+        if n:
+            price = price_of(model)
             if price is None:
                 return None
-            read, written = (price.get(f"{side}_cost_per_token") or 0.0 for side in ("input", "output"))
-            total += n * (_TOKENS_READ * read + _TOKENS_WRITTEN * written)
+            total += n * (_TOKENS_READ * price.read + _TOKENS_WRITTEN * price.written)
     return total
 
 
