@@ -50,12 +50,14 @@ async function show() {
   said.textContent = say("drawing");
   boxes.replaceChildren();
   picture.hidden = true;
+  const boxed = call(`${address}/boxes?start=${shown.start}&end=${shown.end}`, { signal });
+  boxed.catch(() => {}); // told below, when the picture is there
   try {
     const response = await call(`${address}/image?width=1600`, { signal });
     await draw(await response.blob());
     said.textContent = say("locating");
-    const found = await call(`${address}/boxes?start=${shown.start}&end=${shown.end}`, { signal });
-    if (!signal.aborted) mark(await found.json());
+    const found = await (await boxed).json();
+    if (!signal.aborted) mark(found);
   } catch (error) {
     if (error.name !== "AbortError") said.textContent = say("no_picture");
   }
