@@ -17,6 +17,7 @@ from rag_platform.errors import (
     CallerError,
     DocumentError,
     Forbidden,
+    PromptTooLong,
     RagError,
     RateLimited,
     Unauthenticated,
