@@ -50,7 +50,7 @@ def serving(home: Path, seconds: float, **more: str) -> Iterator[tuple[subproces
     try:
         address = f"http://127.0.0.1:{port}"
         wait(lambda: process.poll() is not None or is_ready(address), limit_s=30)
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()[1]
         yield process, address
     finally:
         process.kill()
