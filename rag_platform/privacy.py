@@ -27,6 +27,8 @@ PRIVATE_DEFAULTS: dict[str, str] = {
 """Environment defaults. DeepEval and LiteLLM would read ``.env`` into the environment; the last one is
 no telemetry but keeps forked workers from a dead lock."""
 
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _TRUE = {"1", "on", "yes", "true"}
 
 
@@ -34,6 +36,17 @@ def keep_private() -> None:
     """Set every default that the environment does not set itself; safe to call any number of times."""
     for name, value in PRIVATE_DEFAULTS.items():
         os.environ.setdefault(name, value)
+    _spare_this_machine()
+
+
+def _spare_this_machine() -> None:
+    """Keep from a proxy what is for servers on this machine: it would leave, and not come back."""
+    if not any(os.environ.get(name) for one in _PROXIES for name in (one, one.lower())):
+        return
+    name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"
+    spared = [host.strip() for host in os.environ.get(name, "").split(",") if host.strip()]
+    if "*" not in spared:
+        os.environ[name] = ",".join(dict.fromkeys([*spared, *_THIS_MACHINE]))
 
 
 def is_offline() -> bool:

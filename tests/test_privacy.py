@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_platform.privacy import PRIVATE_DEFAULTS
+from rag_platform.privacy import PRIVATE_DEFAULTS, keep_private
 
 WATCHER = """
 import os, sys
@@ -62,3 +62,30 @@ def test_the_watcher_sees_a_look_up(watched: dict[str, str], tmp_path: Path) -> 
     look_up = "import socket; socket.getaddrinfo('localhost', 80)"
     subprocess.run([sys.executable, "-c", look_up], env=watched, check=True, timeout=60)
     assert "socket.getaddrinfo" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, None),
+        ({"HTTP_PROXY": "http://proxy:3128"}, "localhost,127.0.0.1,::1"),
+        (
+            {"https_proxy": "http://proxy:3128", "NO_PROXY": "10.0.0.7, 127.0.0.1"},
+            "10.0.0.7,127.0.0.1,localhost,::1",
+        ),
+        ({"ALL_PROXY": "http://proxy:3128", "NO_PROXY": "*"}, "*"),
+    ],
+)
+def test_a_proxy_is_not_asked_for_servers_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str | None
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("NO_PROXY", os.environ.get("NO_PROXY", ""))  # so that it is put back
+    if "NO_PROXY" not in given:
+        monkeypatch.delenv("NO_PROXY")
+    keep_private()
+    assert os.environ.get("NO_PROXY") == expected
