@@ -52,6 +52,16 @@ _ASKING = _keys(
     " hun cha chha chan huncha hunchha parcha parchha lagcha lagchha garne garnu ra wa ma le lai bata"
     " when where why which who whom whose much many long old name"
 )
+_ASKING_WITH_ENDINGS = frozenset(
+    search_key(word + ending)
+    for words, endings in (
+        ("के कहाँ कहिले कति कुन", "सम्म देखि बाट भित्र मा को का की ले लाई वटा जना पटक तिर"),
+        ("ke kaha kahile kati kun", "samma dekhi bata bhitra ma ko ka ki le lai wata jana patak tira"),
+    )
+    for word in words.split()
+    for ending in endings.split()
+)
+"""Nepali writes postpositions onto the word: ``कहिलेसम्म`` asks as ``कहिले`` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +151,6 @@ def condensing(question: str, history: Sequence[Turn]) -> list[dict[str, str]]:
 
 def _meaning(question: str) -> list[str]:
     """Return the words of a question that say what it is about, as they stand in it."""
-    dropped = _POINTING | _OPENING | _POLITE | _ASKING
+    dropped = _POINTING | _OPENING | _POLITE | _ASKING | _ASKING_WITH_ENDINGS
     words = [word for word in _WORD.findall(question) if search_key(word) not in dropped]
     return [word for word in words if analyze(word) and not is_function_word(word.lower())]

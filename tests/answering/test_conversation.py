@@ -54,6 +54,19 @@ def test_a_follow_up_takes_the_topic_of_the_question_before() -> None:
     assert standalone("त्यसको म्याद कति हो?", history) == "सवारी चालक अनुमतिपत्र लिन शुल्क: त्यसको म्याद कति हो?"
 
 
+@pytest.mark.parametrize(
+    ("asked", "topic"),
+    [
+        ("सम्पत्ति कर कहिलेसम्म तिर्ने?", "सम्पत्ति कर तिर्ने"),
+        ("नयाँ भर्ना कहिलेदेखि हुन्छ?", "नयाँ भर्ना"),
+        ("sampatti kar kahilesamma tirne?", "sampatti kar tirne"),
+    ],
+)
+def test_what_was_asked_is_no_topic_whatever_is_written_onto_it(asked: str, topic: str) -> None:
+    assert standalone("त्यसको जरिवाना कति?", [Turn("user", asked)]) == f"{topic}: त्यसको जरिवाना कति?"
+    assert is_follow_up("कतिसम्म?")
+
+
 def test_a_chain_of_follow_ups_keeps_its_topic() -> None:
     history = [Turn("user", LICENCE), Turn("user", "त्यसको म्याद कति हो?")]
     assert standalone("अनि नवीकरण?", history) == "सवारी चालक अनुमतिपत्र लिन शुल्क म्याद: अनि नवीकरण?"
