@@ -281,14 +281,15 @@ def load_sweep_generator(system: System, name: str) -> Generator | None:
         return None
     if name in ("extractive", "prompt"):
         return system.generator(name)
-    load_litellm()  # a sweep that cannot answer does not begin
     provider, _, model = name.partition("/")
     provider = _SPELT.get(provider, provider)
-    if provider in PROVIDERS or provider in system.profiles.chat:
-        return system.chat_model(provider, model, temperature=0.0)
-    if not model:
+    is_ours = provider in PROVIDERS or provider in system.profiles.chat
+    if not (is_ours or model):
         names = ("extractive", "none", "prompt", *system.profiles.chat, *PROVIDERS)
         raise UnknownName("generator (or PROVIDER/MODEL)", name, names)
+    load_litellm()  # a sweep that cannot answer does not begin
+    if is_ours:
+        return system.chat_model(provider, model, temperature=0.0)
     settings = system.settings
     base_url = repaired(settings.llm_base_url)
     return system.chat(Connection(provider, model, base_url, settings.llm_api_key), temperature=0.0)
