@@ -5,6 +5,7 @@ Templates escape whatever they are given. No request is answered here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,11 +23,12 @@ from rag_platform.errors import (
 from rag_platform.text.bikram_sambat import Sambat
 from serving.page.blocks import Block, blocks
 from serving.page.highlight import excerpt, pieces
-from serving.page.words import Words
+from serving.page.words import Language, Words
 from serving.schemas.search import HitAnswer
 
 __all__ = ["HitView", "Problem", "citation"]
 
+_DEVANAGARI = re.compile("[\u0900-\u097f]")
 _PICTURE_WIDTH = 1_200
 _NOTES = ("publisher", "published", "year")
 """Fields that tell a reader what a document is; the day before the year, of which it is part."""
@@ -56,6 +58,7 @@ class HitView:
     """
 
     name: str
+    name_language: Language
     folder: str
     page: str
     page_no: int
@@ -91,6 +94,7 @@ class HitView:
         path = tuple(part for part in hit.path.split(" > ") if part)
         return cls(
             name=hit.source.rpartition("/")[2],
+            name_language="ne" if _DEVANAGARI.search(hit.source) else "en",
             folder=hit.source.rpartition("/")[0],
             page=page,
             page_no=hit.page_first,

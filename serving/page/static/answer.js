@@ -2,7 +2,7 @@
 
 import { call, Problem } from "./service.js";
 import { citation, copyButton } from "./copy.js";
-import { element, number, say } from "./words.js";
+import { element, languageOf, number, say } from "./words.js";
 
 const place = document.querySelector("#answer");
 let running = null;
@@ -11,7 +11,7 @@ let running = null;
 export async function answer(question, request) {
   running?.abort();
   const mine = (running = new AbortController());
-  const text = element("p", "", { class: "said-so", "aria-busy": "true", lang: "" });
+  const text = element("p", "", { class: "said-so", "aria-busy": "true", lang: languageOf(question) });
   const status = element("p", say("answering"), { class: "waiting" });
   const stop = element("button", say("stop"), { type: "button", class: "plain" });
   stop.addEventListener("click", () => mine.abort());
@@ -78,8 +78,10 @@ function show(reply, text) {
     return;
   }
   text.replaceChildren(...cited(reply));
+  text.lang = languageOf(reply.answer);
   const how = reply.mode === "extractive" ? say("by_extraction") : say("by_model", { model: reply.generator });
   place.append(element("p", how, { class: "small" }));
+  if (reply.unsupported.length) place.append(doubts(reply.unsupported));
   if (!reply.citations.length) return;
   const list = element("ol");
   list.append(...reply.citations.map(source));
@@ -111,18 +113,24 @@ function mark(marker, at) {
   return button;
 }
 
+function doubts(sentences) {
+  const made = element("div", say("unsupported_words"), { class: "doubtful small" });
+  made.append(...sentences.map((one) => element("p", `“${one.text}”`, { lang: languageOf(one.text) })));
+  return made;
+}
+
 function source(one, at) {
   const page = say("page", { n: one.page });
   const item = element("li", "", { id: `source-${at}`, tabindex: "-1" });
   const check = one.verified ? ["✓ ", "verified", "checked"] : ["? ", "unverified", "doubtful"];
   const where = element("p", "", { class: "where" });
-  where.append(element("span", `[${number(one.marker)}] ${one.source.split("/").at(-1)}`, { title: one.source }));
+  where.append(element("span", `[${number(one.marker)}] ${one.source.split("/").at(-1)}`, { title: one.source, lang: languageOf(one.source) }));
   where.append(element("span", page));
   where.append(element("span", check[0] + say(check[1]), { class: check[2] }));
   const acts = element("p", "", { class: "acts" });
   if (/\.(pdf|png|jpe?g|tiff?|webp|bmp)$/i.test(one.source)) acts.append(viewLink(one));
   acts.append(copyButton(citation(one.quote, one.source, page)));
-  item.append(where, element("blockquote", one.quote, { class: "passage" }), acts);
+  item.append(where, element("blockquote", one.quote, { class: "passage", lang: languageOf(one.quote) }), acts);
   return item;
 }
 

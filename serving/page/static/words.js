@@ -19,6 +19,11 @@ export function say(key, values = {}) {
   );
 }
 
+/** The language of a text of a document: it decides who reads it aloud, and the forms of letters. */
+export function languageOf(text) {
+  return /[\u0900-\u097f]/.test(text) ? "ne" : "en";
+}
+
 /** An element with text in it: never HTML. */
 export function element(name, text = "", attributes = {}) {
   const made = document.createElement(name);

@@ -35,7 +35,7 @@ class Tags(HTMLParser):
 def test_a_search_is_answered_without_scripts(service: httpx.Client) -> None:
     answer = service.get("/", params={"q": QUESTION})
     assert answer.status_code == 200
-    assert "<h3>कर सूचना.txt</h3>" in answer.text
+    assert '<h3 lang="ne">कर सूचना.txt</h3>' in answer.text
     assert "<mark>सम्पत्ति</mark> <mark>कर</mark> असार मसान्तभित्र" in answer.text
     assert "<mark>तिर्नेलाई</mark>" in answer.text
     assert "<mark>कहिलेसम्म</mark>" not in answer.text
@@ -90,8 +90,8 @@ def test_filters_narrow_and_are_told(service: httpx.Client) -> None:
     assert html.count("<article>") == 1
     assert "अङ्क ०." in html
     everywhere = service.get("/", params={"q": "धारा मर्मत", "collection": "*"}).text
-    assert "<h3>खानेपानी.txt</h3>" in everywhere
-    assert "<h3>खानेपानी.txt</h3>" not in service.get("/", params={"q": "धारा मर्मत"}).text
+    assert '<h3 lang="ne">खानेपानी.txt</h3>' in everywhere
+    assert '<h3 lang="ne">खानेपानी.txt</h3>' not in service.get("/", params={"q": "धारा मर्मत"}).text
 
 
 def test_a_filter_that_means_nothing_is_told_with_its_remedy(service: httpx.Client) -> None:
@@ -179,7 +179,7 @@ def test_without_a_key_the_page_shows_nothing_that_is_stored(
 def test_a_key_shows_its_own_collections_alone(locked: tuple[httpx.Client, dict[str, str]]) -> None:
     client, keys = locked
     own = client.get("/", params={"q": "धारा"}, headers={"authorization": f"Bearer {keys['water']}"})
-    assert "<h3>खानेपानी.txt</h3>" in own.text
+    assert '<h3 lang="ne">खानेपानी.txt</h3>' in own.text
     other = {"q": "गोप्य", "collection": "nepali_docs"}
     refused = client.get("/", params=other, headers={"authorization": f"Bearer {keys['water']}"})
     assert refused.status_code == 403
