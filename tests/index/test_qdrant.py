@@ -20,6 +20,8 @@ from rag_platform.index import server
 from rag_platform.index.lexical import query_terms, weights_of
 from rag_platform.index.qdrant import QdrantIndex, alias_name, connect
 from rag_platform.protocols import PointBatch
+from rag_platform.settings import Settings
+from rag_platform.system import System
 from rag_platform.types import Chunk
 
 ALIAS = "nepali_docs__intfloat--multilingual-e5-small"
@@ -268,3 +270,13 @@ def test_a_wrong_key(refusing: str, tmp_path: Path) -> None:
 def test_a_url_that_is_none() -> None:
     with pytest.raises(UpstreamError, match="QDRANT_URL"):
         connect("http://localhost:not-a-port")
+
+
+def test_a_system_that_is_closed_lets_go_of_the_server(refusing: str, tmp_path: Path) -> None:
+    system = System.from_settings(Settings.load(None, RAG_HOME=tmp_path, QDRANT_URL=refusing))
+    index = system.index
+    with pytest.raises(UpstreamError, match="QDRANT_API_KEY"):
+        index.published()
+    system.close()
+    with pytest.raises(UpstreamError, match="client has been closed"):
+        index.published()
