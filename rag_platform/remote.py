@@ -236,7 +236,8 @@ class Service:
             self._tell(began, "broken")
             status = getattr(error, "status_code", None)
             reason = self._blotted(error)
-            raise UpstreamError(f"{self._name} broke off: {reason}; ask again", status=status) from None
+            kind = PromptTooLong if _is_too_long(error) else UpstreamError
+            raise kind(f"{self._name} broke off: {reason}; ask again", status=status) from None
 
     def _tell(self, began: float, code: str) -> None:
         called(Call(self._role, self._provider, time.perf_counter() - began, code))
