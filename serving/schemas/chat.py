@@ -115,6 +115,7 @@ class FromDocuments(BaseModel):
 
     refused: bool = Field(description="the documents do not answer, and the answer says so")
     standalone: str = Field(description="what was searched: a follow-up with its topic")
+    searched: list[str] = Field(description="all that was searched, as in /v1/ask")
     mode: ReplyMode
     generator: str
     embedding_model: str

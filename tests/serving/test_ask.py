@@ -23,6 +23,7 @@ REFUSED = Fault(401, raw=b'{"error": {"message": "wrong key sk-secret-7"}}')
 FIELDS = {
     "question",
     "standalone",
+    "searched",
     "answer",
     "citations",
     "hits",
