@@ -234,6 +234,10 @@ class Run:
             path.touch()  # the run that was worked on last, also where nothing was left to do
         return merged
 
+    def saved_variants(self) -> Mapping[str, Mapping[str, str]]:
+        """Return what each variant changed when this run was worked on last; nothing before that."""
+        return self.read(self.folder).variants if (self.folder / _ABOUT).exists() else {}
+
     def scores(self) -> pd.DataFrame:
         """Return every score, a row a (cell, question, measure); columns in ``SCORES``."""
         return self._parts("scores", SCORES)

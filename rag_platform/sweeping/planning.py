@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 
 from rag_platform.audit.container import inspect
@@ -19,6 +20,7 @@ from rag_platform.evaluation.contexts import Context
 from rag_platform.evaluation.datasets import Member
 from rag_platform.evaluation.judge import CALLS_A_METRIC
 from rag_platform.evaluation.results import Cell, Run
+from rag_platform.evaluation.standing import CELL
 from rag_platform.evaluation.variants import read_context
 from rag_platform.parsing.sniff import sniff
 from rag_platform.plan import embedding_table
@@ -87,17 +89,14 @@ def plan_sweep(bench: Bench, cells: Sequence[Cell], run: Run) -> SweepPlan:
     """
     plan = SweepPlan(len(cells), unavailable=_unavailable(bench, cells))
     states = run.cells()
-    done = set(
-        states[states["status"] == "complete"][["embedding_model", "reranker", "variant"]].itertuples(
-            index=False, name=None
-        )
-    )
-    plan.finished = sum((cell.embedding_model, cell.reranker, cell.variant) in done for cell in cells)
+    done = set(starmap(Cell, states[states["status"] == "complete"][CELL].itertuples(index=False, name=None)))
+    measured, wanted = run.saved_variants(), bench.request.changes
+    done = {cell for cell in done if measured.get(cell.variant) == wanted.get(cell.variant)}
+    plan.finished = sum(cell in done for cell in cells)
     left = [
         cell
         for cell in cells
-        if (cell.embedding_model, cell.reranker, cell.variant) not in done
-        and not {cell.embedding_model, cell.reranker} & plan.unavailable.keys()
+        if cell not in done and not {cell.embedding_model, cell.reranker} & plan.unavailable.keys()
     ]
     entries = {entry.source: entry for entry in bench.system.catalog.entries(collection_of(bench.dataset))}
     members = [member for some in bench.dataset.collections.values() for member in some]

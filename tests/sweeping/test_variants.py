@@ -185,3 +185,15 @@ def test_a_plan_counts_the_passages_of_other_chunks(make_system: MakeSystem, tmp
     plan = plan_sweep(bench, cells, bench.run(cells))
     assert (plan.chunks, plan.embeddings, plan.is_guess) == (4, 8, True), "half as large, twice as many"
     assert (plan.finished, plan.searches) == (1, 8)
+
+
+def test_a_variant_that_changes_otherwise_now_is_not_finished(
+    make_system: MakeSystem, tmp_path: Path
+) -> None:
+    system = make_system()
+    request = SweepRequest(str(write_set(tmp_path / "set")), variants={"few": {"k": "1"}})
+    swept(system, request)
+    for changes, finished in (({"k": "1"}, 2), ({"k": "2"}, 1)):
+        bench = Bench(system, replace(request, variants={"few": changes}))
+        cells = bench.request.cells(PAIR)
+        assert plan_sweep(bench, cells, bench.run(cells)).finished == finished
