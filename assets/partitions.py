@@ -26,6 +26,7 @@ __all__ = [
     "MODELS",
     "SINGLE_RUN",
     "by_model",
+    "embedding_models",
     "register",
     "registered",
     "retire",
@@ -37,7 +38,7 @@ warnings.filterwarnings("ignore", category=dg.BetaWarning, message=".*(MultiToSi
 DOCUMENTS = dg.DynamicPartitionsDefinition(name="documents")
 
 
-def _models() -> list[str]:
+def embedding_models() -> list[str]:
     """Return the models of the catalogue, and those of the settings that are behind an API.
 
     Raises:
@@ -48,7 +49,7 @@ def _models() -> list[str]:
     return list(dict.fromkeys([*ENCODERS, *named, *(resolve(name, named).name for name in names)]))
 
 
-MODELS = dg.StaticPartitionsDefinition(_models())
+MODELS = dg.StaticPartitionsDefinition(embedding_models())
 DOCUMENT_X_MODEL = dg.MultiPartitionsDefinition({"document": DOCUMENTS, "embedding_model": MODELS})
 
 BY_DOCUMENT = dg.MultiToSingleDimensionPartitionMapping("document")

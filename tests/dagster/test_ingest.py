@@ -10,10 +10,14 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from local_server import Body, serving
 from support import TEXTS, drop
 
+from assets.partitions import embedding_models
 from jobs.claims import CLAIM, LAUNCHED_BY, new_owner
+from jobs.requests import publish_requests
 from jobs.run import ingest, instance_for
+from rag_platform.embedding.catalogue import ENCODERS
 from rag_platform.errors import CallerError
 from rag_platform.ingestion import ingest as by_library
 from rag_platform.stages import Outcome
@@ -67,6 +71,49 @@ def test_many_new_files_and_two_models_are_three_runs(system: System, ingested: 
     assert run.tags[CLAIM].startswith("cli:")
     assert run.tags[".dagster/repository"] == "__repository__@definitions"
     assert all(entry.owner is None for entry in system.catalog.entries())
+
+
+def vectors(path: str, body: Body) -> Body:
+    rows = [[float(1 + text.count(letter)) for letter in "कखगतनपबस"] for text in body["input"]]
+    found = [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(rows)]
+    return {"object": "list", "model": "m", "data": found, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_model_named_for_one_call_is_embedded_and_published_without_a_run(
+    make_system: Callable[..., System], tmp_path: Path
+) -> None:
+    with serving(vectors) as server:
+        profiles = tmp_path / "models.toml"
+        profiles.write_text(f'[embedding.office]\nmodel = "openai/m"\nbase_url = "{server.url}/v1"\n')
+        system = make_system(RAG_MODEL_PROFILES=profiles, RAG_SANITY_GATE="record")
+        drop(system, TEXTS)
+        listing = system.inbox.scan(system.catalog.collections())
+        wanted = [(file.collection, file.source) for file in listing.files]
+        system.catalog.observe(listing, now=time.time(), quiet_s=5, complete=wanted)
+        told: list[Outcome] = []
+        with instance_for(system.settings) as instance:
+            ingest(
+                system,
+                instance,
+                sources=wanted,
+                owner=new_owner("cli"),
+                models=["hashing", "office"],
+                progress=told.append,
+            )
+    assert jobs(system) == ["documents", "embed", "publish"]
+    assert published(system) == [("hashing", 1, 4), ("office", 1, 4)]
+    assert len(told) == 4 * 3 + 4 * 2
+
+
+def test_models_of_the_settings_are_partitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert embedding_models() == list(ENCODERS)
+    (tmp_path / "models.toml").write_text('[embedding.office]\nmodel = "openai/m"\n')
+    (tmp_path / ".env").write_text("EMBEDDING_MODEL=openai/other\nRAG_MODEL_PROFILES=models.toml\n")
+    monkeypatch.setenv("RAG_EMBEDDERS", "hashing,office")
+    assert embedding_models() == [*ENCODERS, "office", "openai/other"]
+    assert publish_requests(["a-name-that-is-gone"], batch="b") == []
 
 
 def test_what_the_library_ingested_needs_no_run(system: System, ingested: Ingest) -> None:
