@@ -38,7 +38,7 @@ def safe_name(given: str) -> str:
     ('सूचना २०८१.pdf', 'कर.txt', 'passwd')
     """
     last = given.replace("\\", "/").rsplit("/", 1)[-1]
-    kept = "".join(c for c in unicodedata.normalize("NFC", last) if unicodedata.category(c) not in _UNSAFE)
+    kept = unicodedata.normalize("NFC", "".join(c for c in last if not _is_unsafe(c)))
     name = " ".join(kept.split())
     if not name.strip(". "):
         raise CallerError(f"{given!r} is no file name; give the document one, such as सूचना.pdf")
@@ -52,6 +52,12 @@ def safe_name(given: str) -> str:
 
 _UNSAFE = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Control characters, halves of characters, unassigned ones, line breaks. Joiners (Cf) are spelling."""
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They turn the direction of writing, and so show ``fdp.exe`` as ``exe.pdf``."""
+
+
+def _is_unsafe(character: str) -> bool:
+    return character in _TURNING or unicodedata.category(character) in _UNSAFE
 
 
 def said(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -64,4 +65,22 @@ def create_app(settings: Settings | None = None, *, system: System | None = None
         app.include_router(part.router)
     app.state.metrics = Metrics()
     guard.install(app, known, counter=app.state.metrics)
+    _describe_keys(app)
     return app
+
+
+def _describe_keys(app: FastAPI) -> None:
+    """Say in the OpenAPI document how a key is sent; whether one is asked for, each service decides."""
+    ways = {
+        "bearer": {"type": "http", "scheme": "bearer"},
+        "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    }
+    openapi = app.openapi
+
+    def described() -> dict[str, Any]:
+        document = openapi()
+        document["components"]["securitySchemes"] = ways
+        document["security"] = [{}, *({way: []} for way in ways)]
+        return document
+
+    app.openapi = described  # type: ignore[method-assign]

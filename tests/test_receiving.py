@@ -26,6 +26,9 @@ from rag_platform.system import System
         ("श्रीमान्\u200dको.txt", "श्रीमान्\u200dको.txt"),
         ("e\u0301.txt", "é.txt"),
         ("a\x00b.txt", "ab.txt"),
+        ("सूचना\u202efdp.exe", "सूचनाfdp.exe"),
+        ("\u2066पत्र\u2069.docx", "पत्र.docx"),
+        ("e\u202e\u0301.txt", "é.txt"),
     ],
 )
 def test_a_name_is_kept_and_its_folders_are_not(given: str, kept: str) -> None:
