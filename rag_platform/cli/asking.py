@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from rag_platform.cli.options import open_settings, open_system
+from rag_platform.cli.options import (
+    Embedding,
+    EnvFile,
+    QdrantKey,
+    QdrantUrl,
+    Verbose,
+    open_settings,
+    open_system,
+)
 from rag_platform.cli.render import Row, hit_value, say, snippet, visible
 from rag_platform.errors import CallerError, UpstreamError
 
@@ -27,89 +37,16 @@ if TYPE_CHECKING:
     from rag_platform.types import Hit
 
 __all__ = [
-    "ApiKey",
     "Asking",
-    "BaseUrl",
-    "Candidates",
-    "Collections",
-    "History",
-    "Model",
-    "Provider",
-    "RerankerName",
-    "Results",
-    "Strict",
-    "Temperature",
-    "Tools",
     "Wanted",
-    "Where",
+    "asking",
     "cited_lines",
     "found_lines",
     "open_asking",
     "read_history",
     "reply_value",
     "spoken",
-]
-
-_ANSWER, _SEARCH = "Who answers", "What is searched"
-
-Provider = Annotated[
-    str | None,
-    typer.Option("--provider", help="ollama, openai, ...; extractive: no model.", rich_help_panel=_ANSWER),
-]
-Model = Annotated[
-    str | None, typer.Option("--model", help="As the provider calls it.", rich_help_panel=_ANSWER)
-]
-ApiKey = Annotated[
-    str | None,
-    typer.Option("--api-key", help="Better in LLM_API_KEY: others see flags.", rich_help_panel=_ANSWER),
-]
-BaseUrl = Annotated[
-    str | None, typer.Option("--llm-base-url", help="Address of the provider.", rich_help_panel=_ANSWER)
-]
-Temperature = Annotated[
-    float | None, typer.Option("--temperature", min=0, max=2, rich_help_panel=_ANSWER, show_default=False)
-]
-Tools = Annotated[
-    bool | None,
-    typer.Option(
-        "--tools/--no-tools",
-        " /--disable-tools",
-        help="Whether the model may search by itself.",
-        rich_help_panel=_ANSWER,
-        show_default=False,
-    ),
-]
-Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Leave out what the documents do not support.", rich_help_panel=_ANSWER),
-]
-History = Annotated[
-    str | None,
-    typer.Option(
-        "--history",
-        metavar="FILE|JSON",
-        help='What was said before: [{"role": "user", "content": "..."}, ...].',
-        rich_help_panel=_ANSWER,
-    ),
-]
-Results = Annotated[
-    int | None, typer.Option("--top-r", "--k", min=1, help="Passages.", rich_help_panel=_SEARCH)
-]
-Candidates = Annotated[
-    int | None,
-    typer.Option("--top-k", "--candidates", min=1, help="Candidates of each part.", rich_help_panel=_SEARCH),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option("--where", metavar="FILTER", help="As year=2081; repeatable.", rich_help_panel=_SEARCH),
-]
-Collections = Annotated[
-    list[str] | None,
-    typer.Option("-c", "--collection", help="Named corpus; repeatable.", rich_help_panel=_SEARCH),
-]
-RerankerName = Annotated[
-    str | None,
-    typer.Option("--reranker", help="Reads the candidates again.", rich_help_panel=_SEARCH),
+    "told_lines",
 ]
 
 _NO_MODEL = ("extractive", "prompt")
@@ -117,25 +54,80 @@ _NO_MODEL = ("extractive", "prompt")
 _QUOTE = 160
 
 
+def _answer(*names: str, help: str, **more: Any) -> Any:  # noqa: A002, ANN401
+    return typer.Option(*names, help=help, rich_help_panel="Who answers", show_default=False, **more)
+
+
+def _search(*names: str, help: str, **more: Any) -> Any:  # noqa: A002, ANN401
+    return typer.Option(*names, help=help, rich_help_panel="What is searched", show_default=False, **more)
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What the flags of a command say; None and empty: as the settings have it."""
 
-    provider: str | None
-    model: str | None
-    api_key: str | None
-    base_url: str | None
-    temperature: float | None
-    top_r: int | None
-    top_k: int | None
-    where: Sequence[str]
-    collections: Sequence[str]
-    embedding: str | None
-    reranker: str | None
-    qdrant_url: str | None
-    qdrant_api_key: str | None
-    env_file: Path | None
-    verbose: bool
+    history: Annotated[
+        str | None,
+        _answer(
+            "--history",
+            help='What was said before: [{"role": "user", "content": "..."}, ...].',
+            metavar="FILE|JSON",
+        ),
+    ] = None
+    strict: Annotated[bool, _answer("--strict", help="Leave out what the documents do not support.")] = False
+    tools: Annotated[
+        bool | None,
+        _answer("--tools/--no-tools", " /--disable-tools", help="Whether the model may search by itself."),
+    ] = None
+    expand: Annotated[
+        int | None,
+        _answer("--expand", help="Other wordings that the model writes to search, too.", min=0, max=4),
+    ] = None
+    provider: Annotated[
+        str | None, _answer("--provider", help="ollama, openai, ...; extractive: no model.")
+    ] = None
+    model: Annotated[str | None, _answer("--model", help="As the provider calls it.")] = None
+    api_key: Annotated[str | None, _answer("--api-key", help="Better in LLM_API_KEY: others see flags.")] = (
+        None
+    )
+    llm_base_url: Annotated[str | None, _answer("--llm-base-url", help="Address of the provider.")] = None
+    temperature: Annotated[float | None, _answer("--temperature", help="0 repeats itself.", min=0, max=2)] = (
+        None
+    )
+    top_r: Annotated[int | None, _search("--top-r", "--k", help="Passages.", min=1)] = None
+    top_k: Annotated[
+        int | None, _search("--top-k", "--candidates", help="Candidates of each part.", min=1)
+    ] = None
+    where: Annotated[
+        list[str] | None, _search("--where", help="As year=2081; repeatable.", metavar="FILTER")
+    ] = None
+    collection: Annotated[
+        list[str] | None, _search("-c", "--collection", help="Named corpus; repeatable.")
+    ] = None
+    reranker: Annotated[str | None, _search("--reranker", help="Reads the candidates again.")] = None
+    embedding: Embedding = None
+    qdrant_url: QdrantUrl = None
+    qdrant_api_key: QdrantKey = None
+    env_file: EnvFile = None
+    verbose: Verbose = False
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has, instead of its parameter ``wanted``, each field of ``Wanted`` as a flag."""
+    flags, hints = fields(Wanted), get_type_hints(command, include_extras=True)
+    own = [one for name, one in signature(command).parameters.items() if name != "wanted"]
+
+    @wraps(command)
+    def expanded(**given: Any) -> None:  # noqa: ANN401
+        command(wanted=Wanted(**{flag.name: given.pop(flag.name) for flag in flags}), **given)
+
+    types = {one.name: hints[one.name] for one in own} | get_type_hints(Wanted, include_extras=True)
+    shared = [Parameter(flag.name, Parameter.KEYWORD_ONLY, default=flag.default) for flag in flags]
+    named = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
+    parameters = [one.replace(annotation=types[one.name]) for one in (*named, *shared)]
+    expanded.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = types
+    return expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +138,7 @@ class Asking:
     generator: Generator
     collections: Sequence[str]
     options: SearchOptions
-    tools: bool | None
-    strict: bool
+    wanted: Wanted
 
     def stream(self, question: str, history: Sequence[Turn]) -> Iterator[Event]:
         """Yield the sources, the words of the answer, and the reply."""
@@ -157,13 +148,14 @@ class Asking:
             model=self.system.embedding().name,
             options=self.options,
             history=history,
-            strict=self.strict,
+            strict=self.wanted.strict,
             generator=self.generator,
-            tools=self.tools,
+            tools=self.wanted.tools,
+            expand=self.wanted.expand,
         )
 
 
-def open_asking(wanted: Wanted, *, tools: bool | None, strict: bool) -> Asking:
+def open_asking(wanted: Wanted) -> Asking:
     """Open the platform and say how filters were understood.
 
     Raises:
@@ -171,12 +163,12 @@ def open_asking(wanted: Wanted, *, tools: bool | None, strict: bool) -> Asking:
     """
     from rag_platform.retrieval.filters import parse_filters
 
-    filters = parse_filters(wanted.where)
+    filters = parse_filters(wanted.where or ())
     settings = open_settings(
         wanted.env_file,
         wanted.verbose,
         LLM_API_KEY=wanted.api_key,
-        LLM_BASE_URL=wanted.base_url,
+        LLM_BASE_URL=wanted.llm_base_url,
         LLM_TEMPERATURE=wanted.temperature,
         TOP_K_RERANK=wanted.top_r,
         TOP_K_RETRIEVAL=wanted.top_k,
@@ -191,10 +183,9 @@ def open_asking(wanted: Wanted, *, tools: bool | None, strict: bool) -> Asking:
     return Asking(
         system,
         _generator(system, wanted.provider or "", wanted.model or ""),
-        list(wanted.collections) or [settings.collection_name],
+        list(wanted.collection or ()) or [settings.collection_name],
         replace(system.search_options, where=filters.conditions),
-        tools,
-        strict,
+        wanted,
     )
 
 
@@ -255,6 +246,12 @@ def spoken(events: Iterator[Event], *, aloud: bool) -> Reply:
     raise UpstreamError("the answer was cut off; ask again")
 
 
+def told_lines(reply: Reply) -> list[str]:
+    """Return what a reader should know of how an answer was made: notes, and what was searched."""
+    others = [one for one in reply.searched if one != reply.question]
+    return [*reply.notes, *([f"searched: {'; '.join(reply.searched)}"] if others else [])]
+
+
 def cited_lines(reply: Reply) -> list[str]:
     """Return the numbered sources of an answer: where each stands and what it says, exactly.
 
@@ -284,6 +281,7 @@ def reply_value(reply: Reply) -> Row:
     return {
         "question": reply.question,
         "standalone": reply.standalone,
+        "searched": list(reply.searched),
         "answer": reply.answer,
         "refused": reply.refused,
         "mode": reply.mode,

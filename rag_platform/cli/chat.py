@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from rag_platform.cli import asking
 from rag_platform.cli.asking import (
     Asking,
     Wanted,
+    asking,
     cited_lines,
     found_lines,
     open_asking,
     read_history,
     reply_value,
     spoken,
+    told_lines,
 )
-from rag_platform.cli.options import Embedding, EnvFile, Output, QdrantKey, QdrantUrl, Verbose
+from rag_platform.cli.options import Output
 from rag_platform.cli.render import Format, say
 from rag_platform.errors import RagError
 
@@ -33,51 +34,14 @@ __all__ = ["Talk", "chat"]
 _HELP = "/sources: all that was found for the last answer; /new: forget what was said; /quit: leave"
 
 
-def chat(
-    history: asking.History = None,
-    strict: asking.Strict = False,
-    tools: asking.Tools = None,
-    provider: asking.Provider = None,
-    model: asking.Model = None,
-    api_key: asking.ApiKey = None,
-    llm_base_url: asking.BaseUrl = None,
-    temperature: asking.Temperature = None,
-    top_r: asking.Results = None,
-    top_k: asking.Candidates = None,
-    where: asking.Where = None,
-    collection: asking.Collections = None,
-    output: Output = Format.table,
-    embedding: Embedding = None,
-    reranker: asking.RerankerName = None,
-    qdrant_url: QdrantUrl = None,
-    qdrant_api_key: QdrantKey = None,
-    env_file: EnvFile = None,
-    verbose: Verbose = False,
-) -> None:
+@asking
+def chat(wanted: Wanted, output: Output = Format.table) -> None:
     """Talk with the documents: a question a line, follow-ups are understood.
 
     /sources, /new and /quit are commands. Through a pipe, or with --format json (an answer a line), exit code
     1 when a question could not be answered.
     """
-    turns = read_history(history)
-    wanted = Wanted(
-        provider=provider,
-        model=model,
-        api_key=api_key,
-        base_url=llm_base_url,
-        temperature=temperature,
-        top_r=top_r,
-        top_k=top_k,
-        where=where or (),
-        collections=collection or (),
-        embedding=embedding,
-        reranker=reranker,
-        qdrant_url=qdrant_url,
-        qdrant_api_key=qdrant_api_key,
-        env_file=env_file,
-        verbose=verbose,
-    )
-    talk = Talk(open_asking(wanted, tools=tools, strict=strict), turns, output)
+    talk = Talk(open_asking(wanted), read_history(wanted.history), output)
     at_terminal = sys.stdin.isatty()
     if at_terminal:
         say(f"ask the documents; {_HELP}")
@@ -136,7 +100,7 @@ class Talk:
             return
         self._turns = [*self._turns, Turn("user", question), Turn("assistant", reply.answer)]
         self._last = reply
-        for line in reply.notes:
+        for line in told_lines(reply):
             say(line)
         if self._output is Format.json:
             self._write([json.dumps(reply_value(reply), ensure_ascii=False)])

@@ -19,7 +19,7 @@ from support import TEXTS, drop, ingest
 
 from rag_platform.answering.conversation import Turn
 from rag_platform.answering.extractive import ExtractiveGenerator
-from rag_platform.cli.asking import Asking, read_history
+from rag_platform.cli.asking import Asking, Wanted, read_history
 from rag_platform.cli.chat import Talk
 from rag_platform.cli.render import Format
 from rag_platform.errors import CallerError, UpstreamError
@@ -83,7 +83,7 @@ def test_json_under_the_name_and_flags_of_the_reference_system(home: Path) -> No
     reply = json.loads(done.stdout)
     assert set(reply) == {
         *("question", "standalone", "answer", "refused", "mode", "generator", "citations", "unsupported"),
-        *("hits", "embedding_model", "generations", "usage", "notes"),
+        *("hits", "embedding_model", "generations", "usage", "notes", "searched"),
     }
     assert (reply["refused"], reply["mode"], reply["generations"]) == (
         False,
@@ -145,7 +145,9 @@ def test_chat_reads_a_pipe_and_remembers(home: Path) -> None:
     assert "दश प्रतिशत जरिवाना" in found
     assert "nothing was asked yet" in rest[-1]
     assert "नपढिने" not in done.stdout
-    assert done.stderr.startswith("unknown command '/fly'; /sources: ")
+    searched, unknown = done.stderr.splitlines()
+    assert searched == "searched: सम्पत्ति कर तिर्नुपर्छ: त्यसमा ढिलो भए?"
+    assert unknown.startswith("unknown command '/fly'; /sources: ")
 
 
 class Fickle:
@@ -166,14 +168,14 @@ class Fickle:
 def test_a_question_that_fails_is_told_and_forgotten(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = {"RAG_HOME": home / ".rag", "EMBEDDING_MODEL": "hashing"}
     system = System.from_settings(Settings.load(None, **given))
-    opened = Asking(system, Fickle(), ["nepali_docs"], system.search_options, None, False)
+    opened = Asking(system, Fickle(), ["nepali_docs"], system.search_options, Wanted())
     talk = Talk(opened, [], Format.json)
     talk.take("नयाँ भर्ना कहिले सुरु हुन्छ?")
     talk.take(QUESTION)
     talk.take("त्यसमा ढिलो भए?")
     out, err = capsys.readouterr()
     first, second = (json.loads(line) for line in out.splitlines())
-    assert (talk.n_failed, err) == (1, "error: the service is away; try again later\n")
+    assert (talk.n_failed, err.splitlines()[0]) == (1, "error: the service is away; try again later")
     assert first["standalone"] == QUESTION
     assert first["citations"][0]["source"] == "कर सूचना.txt"
     assert "सम्पत्ति कर" in second["standalone"]
