@@ -15,7 +15,7 @@ from typing import TypeVar
 import anyio
 
 from rag_platform.answering.conversations import Conversations
-from rag_platform.answering.reply import Event, Reply
+from rag_platform.answering.reply import Done, Event, Reply
 from rag_platform.embedding.encoders import can_load
 from rag_platform.entries import Entry
 from rag_platform.errors import MissingDependency, RagError, UnknownName
@@ -292,6 +292,14 @@ class Asked:
         """Return the next event; None after the last."""
         self._step = self._service.begun(functools.partial(next, self._events, None))
         return await asyncio.wrap_future(self._step)
+
+    async def reply(self, event: Event | None) -> Reply:
+        """Return the whole reply, from an event on that was taken already."""
+        while not isinstance(event, Done):
+            if event is None:
+                raise RuntimeError("the answer ended without a reply")
+            event = await self.next()
+        return event.reply
 
     async def finished(self, reply: Reply) -> AskAnswer:
         """Keep the exchange where it belongs to a conversation, and return the answer."""

@@ -10,34 +10,21 @@ import logging
 from collections.abc import AsyncIterator
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from pydantic import BaseModel
 
-from rag_platform.answering.reply import Delta, Done, Event, Sources
+from rag_platform.answering.reply import Delta, Event, Sources
 from serving.errors import described
 from serving.guard import principal
-from serving.routes.common import errors, service_of
-from serving.schemas.ask import (
-    AskAnswer,
-    AskRequest,
-    DeltaEvent,
-    SourcesEvent,
-)
+from serving.routes.common import EVENTS, IN_EVENTS, errors, service_of, streamed
+from serving.schemas.ask import AskAnswer, AskRequest, DeltaEvent, SourcesEvent
 from serving.schemas.search import HitAnswer
 from serving.schemas.state import ErrorAnswer
 from serving.service import Asked
 
-__all__ = [
-    "answered",
-    "ask",
-    "router",
-]
+__all__ = ["answered", "ask", "router"]
 
 _log = logging.getLogger(__name__)
-
-_EVENTS = "text/event-stream"
-_STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""So that proxies pass every event on at once."""
 
 router = APIRouter(tags=["questions"])
 
@@ -45,10 +32,7 @@ router = APIRouter(tags=["questions"])
 @router.post(
     "/v1/ask",
     response_model=AskAnswer,
-    responses={
-        200: {"content": {_EVENTS: {"schema": {"type": "string"}}}, "description": "The answer"},
-        **errors(400, 404, 502, 503),
-    },
+    responses={**IN_EVENTS, **errors(400, 404, 502, 503)},
 )
 async def ask(body: AskRequest, request: Request) -> Response | AskAnswer:
     """Answer a question from the documents, or say that they do not answer it.
@@ -64,14 +48,9 @@ async def answered(body: AskRequest, request: Request) -> Response | AskAnswer:
     service = service_of(request)
     asked = await service.off_loop(lambda: service.begin(body, principal(request)))
     first = await asked.next()
-    if body.stream or _EVENTS in request.headers.get("accept", ""):
-        return StreamingResponse(_events(asked, first, request), media_type=_EVENTS, headers=_STREAM)
-    event = first
-    while not isinstance(event, Done):
-        if event is None:
-            raise RuntimeError("the answer ended without a reply")
-        event = await asked.next()
-    return await asked.finished(event.reply)
+    if body.stream or EVENTS in request.headers.get("accept", ""):
+        return streamed(_events(asked, first, request))
+    return await asked.finished(await asked.reply(first))
 
 
 async def _events(asked: Asked, first: Event | None, request: Request) -> AsyncIterator[str]:

@@ -23,7 +23,7 @@ from serving.chat_models import named
 from serving.errors import CHAT_PATH, body_of
 from serving.footnotes import footnotes, without_footnotes
 from serving.guard import principal
-from serving.routes.common import errors, service_of
+from serving.routes.common import IN_EVENTS, errors, service_of, streamed
 from serving.schemas.ask import AskAnswer, AskRequest
 from serving.schemas.chat import (
     ChatAnswer,
@@ -42,19 +42,13 @@ __all__ = ["chat_completions", "router"]
 
 _log = logging.getLogger(__name__)
 
-_EVENTS = "text/event-stream"
-_STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-
 router = APIRouter(tags=["questions"])
 
 
 @router.post(
     CHAT_PATH,
     response_model=ChatAnswer,
-    responses={
-        200: {"content": {_EVENTS: {"schema": {"type": "string"}}}, "description": "The answer"},
-        **errors(400, 404, 502, chat=True),
-    },
+    responses={**IN_EVENTS, **errors(400, 404, 502, chat=True)},
 )
 async def chat_completions(body: ChatRequest, request: Request) -> StreamingResponse | ChatAnswer:
     """Answer the last message of a conversation from the documents, as OpenAI's chat completions do.
@@ -68,14 +62,9 @@ async def chat_completions(body: ChatRequest, request: Request) -> StreamingResp
     first = await asked.next()
     told = _Told(request.state.request_id, int(time.time()), body)
     if body.stream:
-        return StreamingResponse(_events(asked, first, request, told), media_type=_EVENTS, headers=_STREAM)
-    event = first
-    while not isinstance(event, Done):
-        if event is None:
-            raise RuntimeError("the answer ended without a reply")
-        event = await asked.next()
-    answer = await asked.finished(event.reply)
-    return told.whole(answer, answer.answer + footnotes(event.reply))
+        return streamed(_events(asked, first, request, told))
+    reply = await asked.reply(first)
+    return told.whole(await asked.finished(reply), reply.answer + footnotes(reply))
 
 
 async def _events(asked: Asked, first: Event | None, request: Request, told: _Told) -> AsyncIterator[str]:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
 import anyio.to_thread
 from fastapi import Request
+from fastapi.responses import StreamingResponse
 
 from serving.schemas.state import ChatErrorAnswer, ErrorAnswer
 from serving.service import Service
 
-__all__ = ["Responses", "aside", "errors", "service_of"]
+__all__ = ["EVENTS", "IN_EVENTS", "Responses", "aside", "errors", "service_of", "streamed"]
 
 T = TypeVar("T")
 
 Responses = dict[int | str, dict[str, Any]]
+
+EVENTS = "text/event-stream"
+IN_EVENTS: Responses = {
+    200: {"content": {EVENTS: {"schema": {"type": "string"}}}, "description": "The answer"}
+}
+"""How an answer is documented that may come in events."""
 
 _MEANINGS = {
     400: "A value that cannot be worked with",
@@ -44,6 +51,12 @@ def service_of(request: Request) -> Service:
 async def aside(work: Callable[[], T]) -> T:
     """Run ``work`` that asks no model in a thread; who is cancelled does not wait for it."""
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def streamed(events: AsyncIterator[str]) -> StreamingResponse:
+    """Return an answer in server-sent events, of which proxies pass every one on at once."""
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(events, media_type=EVENTS, headers=headers)
 
 
 def errors(*statuses: int, chat: bool = False) -> Responses:
