@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from rag_platform.answering.profiles import named_models
 from rag_platform.keys import PREFIX
 from rag_platform.settings import Settings
 from rag_platform.watching import current
@@ -124,8 +125,14 @@ def set_up(settings: Settings, *, verbose: bool) -> dict[str, Any]:
 
 
 def secrets_of(settings: Settings) -> list[str]:
-    """Return every secret of the settings."""
-    values: list[str] = []
+    """Return every secret of the settings, and the keys of the models that their file names.
+
+    Raises:
+        InvalidSetting: The file is missing or wrong.
+    """
+    named = named_models(settings.model_profiles)
+    values = [one.connection.key for one in named.chat.values()]
+    values += [one.key for one in named.embedding.values()]
     for name, field in type(settings).model_fields.items():
         if not field.repr:
             value = getattr(settings, name)

@@ -76,12 +76,14 @@ class Watched:
         """Take down that it is answered, or that its caller is gone."""
         self.status = self.status or _CLOSED
         self._route = route_of(self.scope)
-        self.seconds = seconds
+        with self._lock:
+            self.seconds = seconds
 
     def spent(self, step: str, milliseconds: float) -> None:
-        """Hear how long a step took."""
+        """Hear how long a step took; of a request that is over, whose threads still work, nothing more."""
         with self._lock:
-            self.steps[step] = self.steps.get(step, 0.0) + milliseconds
+            if not self.seconds:
+                self.steps[step] = self.steps.get(step, 0.0) + milliseconds
 
     def called(self, call: Call) -> None:
         """Hear of a request to a hosted model."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -133,6 +134,7 @@ def test_a_traceback_is_no_record() -> None:
 )
 def test_keys_are_blotted_out(form: type[TextLines] | type[JsonLines], said: str) -> None:
     settings = Settings.load(None, OPENAI_API_KEY=SECRET, RAG_PDF_PASSWORDS="नागरिक-७७,क")
+    assert logs.secrets_of(settings) == sorted([SECRET, "क", "नागरिक-७७"])
     lines = form(logs.secrets_of(settings))
     try:
         raise UpstreamError(said)
@@ -142,6 +144,18 @@ def test_keys_are_blotted_out(form: type[TextLines] | type[JsonLines], said: str
         assert secret not in line
     assert "***" in line
     assert "क" in logged(lines, "क")  # too short to be told from a word
+
+
+def test_keys_of_named_models_are_blotted_out_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text(
+        '[chat.fast]\nprovider = "groq"\nkey = "FAST_KEY"\n'
+        '[embedding.office]\nmodel = "openai/BAAI/bge-m3"\nbase_url = "http://x/v1"\nkey = "OFFICE_KEY"\n'
+    )
+    monkeypatch.setenv("FAST_KEY", "gsk-fast-1")
+    monkeypatch.setenv("OFFICE_KEY", "office-2")
+    settings = Settings.load(None, RAG_MODEL_PROFILES=file)
+    assert logs.secrets_of(settings) == ["gsk-fast-1", "office-2"]
 
 
 def test_a_request_is_one_line_with_its_id_and_no_path(client: httpx.Client) -> None:
