@@ -44,7 +44,7 @@ _TIMEOUT_S = 15.0
 _LEASE = 4
 """Timeouts after which an attempt that nobody recorded is taken for that of a killed process."""
 _POLL_S = 5.0
-_END_WAIT_S = 3.0
+_END_WAIT_S = 5.0
 """How long a process that ends waits for what is being sent."""
 _KEPT_S = 30 * 24 * 3600.0
 _GONE = 410

@@ -140,12 +140,12 @@ def test_who_never_answers_holds_up_nobody(tmp_path: Path) -> None:
         begin = time.monotonic()
         made.announce(manifest(1))
         made.announce(manifest(2))
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 5  # the silent one takes 20
         wait(lambda: len(receiver.bodies) == 2)
         wait(lambda: statuses(made).count("failed") == 2)
         begin = time.monotonic()
         made.close(wait_s=0.1)
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 5
     failed = [one for one in made.deliveries() if one.status == "failed"]
     assert {(one.attempts, one.outcome) for one in failed} == {(4, "no answer (ReadTimeout)")}
 
