@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-__all__ = ["PHONE", "WIDE", "Browser", "browser"]
+__all__ = ["PHONE", "WIDE", "Browser", "axe_faults", "browser"]
 
 PHONE, WIDE = (390, 844), (1280, 900)
 
@@ -78,6 +80,22 @@ class Browser:
 
     def _told(self, command: str, **values: object) -> None:
         self.driver.execute_cdp_cmd(command, values)
+
+
+def axe_faults(browser: Browser) -> list[str]:
+    """Return the serious and critical faults that axe-core finds in the page as it stands."""
+    package = importlib.util.find_spec("axe_playwright_python")
+    if package is None or package.origin is None:
+        pytest.skip("no axe-core here; run: pip install --no-deps axe-playwright-python")
+    axe = (Path(package.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+    browser.run(f"if (!window.axe) {{ {axe} }}")
+    found = browser.driver.execute_async_script("axe.run(document).then(arguments[0])")
+    return [
+        f"{fault['id']}: {node['html'][:120]}"
+        for fault in found["violations"]
+        if fault["impact"] in ("serious", "critical")
+        for node in fault["nodes"]
+    ]
 
 
 @pytest.fixture(scope="session")

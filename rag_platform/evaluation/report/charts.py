@@ -38,9 +38,10 @@ __all__ = [
 
 LOW, HIGH = (247, 251, 255), (8, 81, 156)
 """Colours of the lowest and the highest value, red green blue."""
-TIED, _OTHER = "#08519c", "#888"
-_DARK = 0.55
-"""Share of the way to ``HIGH`` from which white text reads better."""
+TIED = "#08519c"
+_DARK = 0.179
+"""Luminance below which white text has more contrast than black; then each has 4.5 : 1 at least (WCAG 2)."""
+_FEWEST_TICKS = 3
 _LABEL, _WIDTH, _LINE = 430, 900, 22
 """Pixels: room for names, whole width, height of a row."""
 
@@ -148,7 +149,14 @@ def shade(value: float, low: float, high: float) -> tuple[str, str]:
         return "#eee", "#666"
     share = (value - low) / (high - low) if high > low else 0.0
     mixed = [round(a + (b - a) * share) for a, b in zip(LOW, HIGH, strict=True)]
-    return "#" + "".join(f"{part:02x}" for part in mixed), "#fff" if share > _DARK else "#000"
+    return "#" + "".join(f"{part:02x}" for part in mixed), "#fff" if _luminance(mixed) < _DARK else "#000"
+
+
+def _luminance(colour: Sequence[int]) -> float:
+    """Return the relative luminance of red, green and blue, by WCAG 2."""
+    parts = (part / 255 for part in colour)
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def interval_svg(board: Leaderboard) -> str:
@@ -159,13 +167,13 @@ def interval_svg(board: Leaderboard) -> str:
     place = _scale(low, high, _LABEL, _WIDTH - 20)
     lines = []
     for at, (row, entry) in enumerate(rows):
-        y, colour = (at + 0.5) * _LINE, TIED if entry.tied_with_best else _OTHER
+        y, kind = (at + 0.5) * _LINE, "best" if entry.tied_with_best else "other"
         name = html_text(f"{row.letter}  {cell_name(row.cell)}")
         lines.append(
             f'<text x="0" y="{y + 5:.0f}">{name}</text>'
             f'<line x1="{place(entry.ci_low):.1f}" x2="{place(entry.ci_high):.1f}" y1="{y}" y2="{y}" '
-            f'stroke="{colour}" stroke-width="2"/>'
-            f'<circle cx="{place(entry.value):.1f}" cy="{y}" r="4" fill="{colour}">'
+            f'class="{kind}" stroke-width="2"/>'
+            f'<circle cx="{place(entry.value):.1f}" cy="{y}" r="4" class="{kind}">'
             f"<title>{entry.value:.3f} [{entry.ci_low:.3f}, {entry.ci_high:.3f}]</title></circle>"
         )
     height = len(rows) * _LINE
@@ -181,12 +189,12 @@ def scatter_svg(found: Sequence[Point], x_name: str, y_name: str) -> str:
     across, up = _scale(0.0, right, left, _WIDTH - 40), _scale(low, high, height, 20)
     joined = sorted((point.x, point.y) for point in found if point.is_front)
     line = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in joined)
-    drawn = [f'<polyline points="{line}" fill="none" stroke="{TIED}" stroke-dasharray="4 3"/>']
+    drawn = [f'<polyline points="{line}" class="best" stroke-dasharray="4 3"/>']
     for point in found:
-        x, y, colour = across(point.x), up(point.y), TIED if point.is_front else _OTHER
+        x, y, kind = across(point.x), up(point.y), "best" if point.is_front else "other"
         told = html_text(f"{point.name}: {point.y:.3f}, {point.x:.4g} {x_name}")
         drawn.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"><title>{told}</title></circle>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" class="{kind}"><title>{told}</title></circle>'
             f'<text x="{x + 7:.1f}" y="{y + 4:.1f}">{html_text(point.letter)}</text>'
         )
     for value in (low, high):
@@ -206,18 +214,31 @@ def _scale(low: float, high: float, start: float, end: float) -> Callable[[float
     return lambda value: start + (value - low) / width * (end - start)
 
 
+def _step(width: float) -> float:
+    """Return a round distance between ticks, at least three of which fit into a width.
+
+    >>> [_step(width) for width in (0.85, 0.25, 3.0, 0.0)]
+    [0.1, 0.05, 1.0, 1.0]
+    """
+    if width <= 0:
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(width))
+    return next(size * part for part in (1.0, 0.5, 0.2, 0.1) if width / (size * part) >= _FEWEST_TICKS)
+
+
 def _axis(place: Callable[[float], float], low: float, high: float, y: float) -> str:
-    ticks = [low + (high - low) * part / 4 for part in range(5)]
-    line = f'<line x1="{place(low):.1f}" x2="{place(high):.1f}" y1="{y}" y2="{y}" stroke="#222"/>'
+    step = _step(high - low)
+    first, last = math.ceil(round(low / step, 6)), math.floor(round(high / step, 6))
+    ticks = [at * step for at in range(first, last + 1)]
+    line = f'<line x1="{place(low):.1f}" x2="{place(high):.1f}" y1="{y}" y2="{y}"/>'
     marks = (
-        f'<text x="{place(tick):.1f}" y="{y + 18}" text-anchor="middle">{tick:.3g}</text>'
-        for tick in dict.fromkeys(ticks)
+        f'<text x="{place(tick):.1f}" y="{y + 18}" text-anchor="middle">{tick:.3g}</text>' for tick in ticks
     )
     return line + "".join(marks)
 
 
 def _svg(parts: Sequence[str], height: float, title: str) -> str:
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" role="img" font-size="13">'
+        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" role="img" font-size="13">'
         f"<title>{html_text(title)}</title>{''.join(parts)}</svg>"
     )

@@ -189,7 +189,7 @@ def _heat(
 
 def _scatter(found: Sequence[Point], x_name: str, y_name: str, lettering: Lettering) -> Figure:
     """Draw quality against what it takes, the Pareto front joined."""
-    figure, axes = _figure(8, 5)
+    figure, axes = _figure(8, max(5, 0.5 + 0.18 * len(found)))  # as high as its legend
     joined = sorted((point.x, point.y) for point in found if point.is_front)
     axes.plot([x for x, _ in joined], [y for _, y in joined], "--", color=TIED, linewidth=1)
     for point in found:

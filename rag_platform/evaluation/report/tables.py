@@ -34,7 +34,8 @@ def figure(entry: Entry, *, interval: bool = False) -> str:
     '≥ 0.600 (0.750 of 8, 2 failed)'
     """
     if math.isnan(entry.value):
-        return f"≥ {entry.worst:.3f} ({entry.n_failed} failed)" if entry.n_failed else "not comparable"
+        why = f"{entry.n_failed} failed" if entry.n_failed else "no common question"
+        return f"{'≥ ' if entry.n_failed else ''}{entry.worst:.3f} ({why})"
     ends = f" [{entry.ci_low:.3f}, {entry.ci_high:.3f}]" if interval else ""
     if entry.n_failed:
         return f"≥ {entry.worst:.3f} ({entry.value:.3f}{ends} of {entry.n_queries}, {entry.n_failed} failed)"
@@ -86,7 +87,7 @@ def as_markdown(board: Leaderboard, others: Sequence[Published] = ()) -> str:
 
     def cell(entry: Entry, is_main: bool) -> str:
         shown = markdown_text(figure(entry, interval=is_main)).replace("\\[", "[").replace("\\]", "]")
-        bold = f"**{shown}**" if entry.tied_with_best else shown
+        bold = f"**{shown}**" if _is_bold(entry) else shown
         return bold + (f" <sup>{_joined(entry)}</sup>" if entry.beats else "")
 
     head, rows = _grid(board, others, cell, markdown_text)
@@ -102,7 +103,7 @@ def as_latex(board: Leaderboard, others: Sequence[Published] = ()) -> str:
 
     def cell(entry: Entry, is_main: bool) -> str:
         shown = latex_text(figure(entry, interval=is_main)).replace("≥", r"$\geq$")
-        bold = rf"\textbf{{{shown}}}" if entry.tied_with_best else shown
+        bold = rf"\textbf{{{shown}}}" if _is_bold(entry) else shown
         return bold + (f"$^{{{_joined(entry).replace('–', en_dash)}}}$" if entry.beats else "")
 
     head, rows = _grid(board, others, cell, latex_text)
@@ -122,13 +123,16 @@ def board_html(board: Leaderboard) -> str:
 
     def cell(entry: Entry, is_main: bool) -> str:
         shown = html_text(figure(entry, interval=is_main))
-        bold = f"<b>{shown}</b>" if entry.tied_with_best else shown
+        bold = f"<b>{shown}</b>" if _is_bold(entry) else shown
         return bold + (f" <sup>{_joined(entry)}</sup>" if entry.beats else "")
 
     head, rows = _grid(board, (), cell, html_text)
-    lines = ["".join(f"<th>{name}</th>" for name in head)]
-    lines += ["".join(f"<td>{value}</td>" for value in row) for row in rows]
-    table = "".join(f"<tr>{line}</tr>" for line in lines)
+    n_names = 1 + len(_names(board, board.rows[0]))
+    for line in (head, *rows):  # the status beside the names: a page may be too narrow for the last column
+        line.insert(n_names, line.pop())
+    titles = "".join(f'<th scope="col">{name}</th>' if name else "<td></td>" for name in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{value}</td>' for value in row)}</tr>" for row in rows)
+    table = f"<thead><tr>{titles}</tr></thead><tbody>{lines}</tbody>"
     below = "".join(f"<p>{html_text(note)}</p>" for note in notes(board))
     return f"<table><caption>{html_text(caption(board))}</caption>{table}</table>{below}"
 
@@ -208,6 +212,11 @@ def _status(row: Row, numbered: Mapping[str, int]) -> str:
         told = f" ({numbered[row.reason]})" if row.reason in numbered else f": {row.reason}"
         return row.status + told
     return row.status if row.gate_passed else f"{row.status}, sanity gate failed"
+
+
+def _is_bold(entry: Entry) -> bool:
+    """Say whether it is tied with the best on questions that all have: on none, nobody is."""
+    return entry.tied_with_best and not math.isnan(entry.value)
 
 
 def _joined(entry: Entry) -> str:

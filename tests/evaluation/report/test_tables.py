@@ -111,7 +111,7 @@ def test_notebooks_get_html_where_nothing_is_markup(tmp_path: Path) -> None:
     reader = HTMLParser()
     reader.handle_starttag = lambda tag, attrs: seen.append(tag)  # type: ignore[method-assign]
     reader.feed(page)
-    assert set(seen) == {"table", "caption", "tr", "th", "td", "b"}
+    assert set(seen) == {"table", "caption", "thead", "tbody", "tr", "th", "td", "b"}
     assert "&lt;script&gt;" in page
 
 

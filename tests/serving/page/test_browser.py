@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
-from browser import PHONE, WIDE, Browser
+from browser import PHONE, WIDE, Browser, axe_faults
 from http_service import served, wait, wire
 from selenium.webdriver.common.keys import Keys as Key
 
@@ -228,34 +227,18 @@ def test_a_service_that_is_gone_is_told_with_a_way_to_try_again(browser: Browser
 def test_axe_finds_no_serious_fault(
     browser: Browser, start: Callable[..., None], size: tuple[int, int], scheme: str
 ) -> None:
-    package = importlib.util.find_spec("axe_playwright_python")
-    if package is None or package.origin is None:
-        pytest.skip("no axe-core here; run: pip install --no-deps axe-playwright-python")
-    axe = (Path(package.origin).parent / "axe.min.js").read_text(encoding="utf-8")
     browser.driver.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     )
     start(size=size)
-    faults = {"start": axe_faults(browser, axe)}
+    faults = {"start": axe_faults(browser)}
     ask(browser, LIBRARY)
     browser.one("#filters summary").click()
-    faults["answer"] = axe_faults(browser, axe)
+    faults["answer"] = axe_faults(browser)
     browser.one("[data-open=upload]").click()
-    faults["upload"] = axe_faults(browser, axe)
+    faults["upload"] = axe_faults(browser)
     browser.one("#upload [data-close]").click()
     browser.one("#results [data-view]").click()
     browser.one("#viewer .boxes i")
-    faults["viewer"] = axe_faults(browser, axe)
+    faults["viewer"] = axe_faults(browser)
     assert faults == {name: [] for name in faults}
-
-
-def axe_faults(browser: Browser, axe: str) -> list[str]:
-    """Return the serious and critical faults of the page as it stands."""
-    browser.run(f"if (!window.axe) {{ {axe} }}")
-    found = browser.driver.execute_async_script("axe.run(document).then(arguments[0])")
-    return [
-        f"{fault['id']}: {node['html'][:120]}"
-        for fault in found["violations"]
-        if fault["impact"] in ("serious", "critical")
-        for node in fault["nodes"]
-    ]
