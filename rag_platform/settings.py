@@ -267,7 +267,7 @@ class Settings(BaseSettings):
     mcp_hosts: Annotated[tuple[str, ...], NoDecode] = _setting(
         "RAG_MCP_HOSTS",
         (),
-        "names beside localhost and RAG_HOST by which MCP clients may call the service, comma-separated",
+        "names beside localhost and RAG_HOST by which services without keys may be called, comma-separated",
     )
     mcp_folders: Annotated[tuple[str, ...], NoDecode] = _setting(
         "RAG_MCP_FOLDERS",

@@ -29,7 +29,7 @@ from rag_platform.errors import DeadlineExceeded, InvalidSetting, RagError, Unkn
 from rag_platform.keys import EVERYBODY
 from rag_platform.settings import Settings
 from rag_platform.system import System
-from serving.binding import names_of
+from serving.binding import asked_keys, names_of, origins
 from serving.errors import told_to
 from serving.guard import MCP_PATH as PATH
 from serving.guard import install, principal
@@ -170,10 +170,15 @@ def _streamable(server: MCPServer[Any], settings: Settings) -> Starlette:
 
 
 def _callers(settings: Settings) -> TransportSecuritySettings:
-    """Return the names by which the service may be called; others are a browser led here by false DNS."""
+    """Return the names by which the service may be called; others are a browser led here by false DNS.
+
+    Where a key is asked for any name will do: a page that leads here has none.
+    """
+    if asked_keys(settings) is not None:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
     hosts = [form for name in names_of(settings) for form in (name, f"{name}:*")]
-    origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
-    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    pages = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[*pages, *origins(settings)])
 
 
 def _off_loop(

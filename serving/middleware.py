@@ -74,11 +74,20 @@ class RequestId:
                 MutableHeaders(scope=message)[REQUEST_ID] = request_id
             await send(message)
 
-        if sum(len(name) + len(value) for name, value in scope["headers"]) > _HEADER_BYTES:
-            refused = HTTPException(431, f"the headers have more than {_HEADER_BYTES:,} bytes; send fewer")
+        try:
+            _check_headers(scope)
+        except HTTPException as refused:
             await _refuse(refused, scope, receive, send)
             return
         await self.app(scope, receive, named)
+
+
+def _check_headers(scope: Scope) -> None:
+    """Refuse headers that no caller needs, and those that another server may read otherwise than this one."""
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > _HEADER_BYTES:
+        raise HTTPException(431, f"the headers have more than {_HEADER_BYTES:,} bytes; send fewer")
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+        raise HTTPException(400, "both content-length and transfer-encoding are given; send one of them")
 
 
 class BodyLimit:

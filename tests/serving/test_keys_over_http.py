@@ -259,6 +259,8 @@ def test_the_agents_service_asks_for_keys_too(tmp_path: Path) -> None:
         arguments = {"name": "search_documents", "arguments": {"query": "पानी"}}
         found = mcp_call(client, made, "tools/call", **arguments)["structuredContent"]
         assert found["passages"]
+        elsewhere = {**MCP_HEADERS, "x-api-key": made, "host": "192.0.2.1:8000"}
+        assert client.post("/mcp", json=asked, headers=elsewhere).status_code == 200
 
 
 def test_a_key_that_is_revoked_is_refused_at_once(world: World) -> None:

@@ -123,6 +123,12 @@ def test_headers_have_a_limit() -> None:
     assert json.loads(body)["code"] == "headers_too_large"
 
 
+def test_a_body_has_one_length() -> None:
+    status, body, read = call(RequestId(reads_all), [b"x"], content_length="1", transfer_encoding="chunked")
+    assert (status, read) == (400, 0)
+    assert "send one of them" in json.loads(body)["detail"]
+
+
 def test_an_id_is_given_and_told() -> None:
     seen: list[str] = []
 
