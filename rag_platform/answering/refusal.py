@@ -181,7 +181,8 @@ def evidence(question: str, result: SearchResult, found: Ranked | None = None) -
 def _is_scored(result: SearchResult) -> bool:
     """Say whether scores mean what they meant on the development questions."""
     told = result.explanation
-    return told.fusion == "calibrated" and told.reranker == "none" and len(result.hits) >= N_HITS
+    as_then = told.fusion == "calibrated" and told.reranker == "none" and not told.wordings
+    return as_then and len(result.hits) >= N_HITS
 
 
 def _is_foreign(question: str, texts: Sequence[str]) -> bool:

@@ -29,6 +29,7 @@ class Explanation:
         fusion: How the parts were fused; None where there was one part.
         match: What a full lexical match is worth as a difference of cosines; 0 where nothing is calibrated.
         reranker: What read question and candidates together; ``none``.
+        wordings: The other wordings that were searched, too; the other fields are of the question itself.
         notes: What was done otherwise than asked, and why.
         milliseconds: Time of each step; ``memory`` alone where the same search was made before.
     """
@@ -43,6 +44,7 @@ class Explanation:
     fusion: Fusion | None = None
     match: float = 0.0
     reranker: str = "none"
+    wordings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     milliseconds: Mapping[str, float] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rag_platform.errors import CallerError
 from rag_platform.types import Scored
 
-__all__ = ["COVERAGE_POWER", "RRF_K", "calibrated", "weighted_rrf", "weighted_scores"]
+__all__ = ["COVERAGE_POWER", "RRF_K", "calibrated", "mean_scores", "weighted_rrf", "weighted_scores"]
 
 RRF_K = 60
 """Damping of the first ranks, from the paper; Qdrant's own default is 2."""
@@ -41,6 +41,25 @@ def calibrated(
         for key in (*cosines, *shares)
     }
     return _ranked(fused)
+
+
+def mean_scores(rankings: Sequence[Sequence[Scored]]) -> list[Scored]:
+    """Join rankings of scores on one scale by their mean, best first: several wordings of one question.
+
+    A ranking that lacks a chunk gives it the score of its last, which it can have at most.
+
+    >>> mean_scores([[Scored("a", 0.5), Scored("b", 0.25)], [Scored("b", 0.75)]])
+    [Scored(chunk_id='a', score=0.625), Scored(chunk_id='b', score=0.5)]
+    """
+    votes = [_votes(ranking) for ranking in rankings]
+    lowest = [min(scores.values(), default=0.0) for scores in votes]
+    keys = dict.fromkeys(key for scores in votes for key in scores)
+    return _ranked(
+        {
+            key: sum(scores.get(key, low) for scores, low in zip(votes, lowest, strict=True)) / len(votes)
+            for key in keys
+        }
+    )
 
 
 def weighted_scores(rankings: Sequence[Sequence[Scored]], weights: Sequence[float]) -> list[Scored]:

@@ -44,8 +44,8 @@ class SearchOptions:
         neighbours: Chunks before and after a hit that come with it.
         around: Comes with a hit, too: all of its ``page`` or of its ``section``.
         keywords: Of each hit so many of its most telling words.
-        wordings: The question in other words: each is searched, too, and the rankings are joined by rank
-            before a reranker reads them, so that scores are those of ranks.
+        wordings: The question in other words: each is searched, too, and the rankings are joined, by the mean
+            of calibrated scores, else by rank, before a reranker reads them.
     """
 
     k: int = 5

@@ -17,8 +17,9 @@ from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.embedding.embed import points_recipe
 from rag_platform.errors import CallerError, NotPublished, UnknownName
 from rag_platform.protocols import CollectionReader, Encoder, FloatArray, Index, Reranker
+from rag_platform.retrieval.context import context
 from rag_platform.retrieval.explain import Explanation, Stopwatch
-from rag_platform.retrieval.fusion import calibrated, weighted_rrf, weighted_scores
+from rag_platform.retrieval.fusion import calibrated, mean_scores, weighted_rrf, weighted_scores
 from rag_platform.retrieval.keywords import keywords
 from rag_platform.retrieval.memory import SearchMemory, encoder_key, options_key, reranker_key
 from rag_platform.retrieval.openings import Key, Opened, Openings
@@ -26,7 +27,7 @@ from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.question import Meaning, Question
 from rag_platform.retrieval.result import SearchResult
 from rag_platform.retrieval.select import Shown, select
-from rag_platform.types import Chunk, Condition, Fusion, Hit, Scored
+from rag_platform.types import Chunk, Fusion, Hit, Scored
 from rag_platform.watching import spent
 
 __all__ = ["Embed", "SearchResult", "Searcher", "Snapshot"]
@@ -301,17 +302,27 @@ class _Run:
         return _Ranking(found, dense, lexical, ranked)
 
     def _joined(self, rankings: Sequence[list[Scored]]) -> list[Scored]:
-        """Join the rankings of several wordings by rank; each leaves out what is below the threshold."""
+        """Join the rankings of several wordings: by score where scores compare, else by rank.
+
+        What is below the threshold has no rank; of scores, the joined ones are held against it.
+        """
         if len(rankings) == 1:
             return rankings[0]
+        if self._compares:
+            return mean_scores(rankings)
         low = -math.inf if self.options.threshold is None or self.reranker else self.options.threshold
         kept = [[one for one in ranking if one.score >= low] for ranking in rankings]
         return weighted_rrf(kept, [1.0] * len(kept))
 
     @property
+    def _compares(self) -> bool:
+        """Whether scores of two wordings are on one scale."""
+        return bool(self._match) and self._fusion in ("calibrated", None) and self.options.mode != "lexical"
+
+    @property
     def _shown(self) -> SearchOptions:
-        """The limits of what is shown: a threshold is of scores, and joined rankings have none."""
-        by_rank = self.options.wordings and not self.reranker
+        """The limits of what is shown: a threshold is of scores, and rankings joined by rank have none."""
+        by_rank = self.options.wordings and not self.reranker and not self._compares
         return replace(self.options, threshold=None) if by_rank else self.options
 
     def _found(self, reader: CollectionReader, watch: Stopwatch) -> _Found:
@@ -366,9 +377,9 @@ class _Run:
         self, rank: int, shown: Shown, scores: Mapping[str, dict[str, float]], reader: CollectionReader
     ) -> Hit:
         chunk = shown.chunk
-        context = _context(reader, chunk, self.options)
+        around = context(reader, chunk, self.options)
         words = keywords(chunk.text, reader.lexicon, self.options.keywords) if self.options.keywords else ()
-        return Hit(rank, shown.score, chunk, scores[chunk.chunk_id], context, tuple(shown.duplicates), words)
+        return Hit(rank, shown.score, chunk, scores[chunk.chunk_id], around, tuple(shown.duplicates), words)
 
     def _explained(self, first: _Ranking, watch: Stopwatch) -> Explanation:
         """Return the reasons; of several collections or wordings, terms and reading are of the first."""
@@ -380,10 +391,6 @@ class _Run:
                 f"ranks were fused: {self.encoder.name} has no calibration; make one with: rag calibrate"
                 f" --embedding {self.encoder.name}"
             )
-        if self.options.wordings:
-            notes.append(
-                f"searched in other words, too, and joined by rank: {'; '.join(self.options.wordings)}"
-            )
         return Explanation(
             normal_form=self.question.normal_form,
             language=self.question.language,
@@ -392,9 +399,10 @@ class _Run:
             terms={term: (weight, meaning.frequencies[term]) for term, weight in meaning.terms.items()},
             conditions=self.options.conditions,
             candidates={"dense": len(first.dense), "lexical": len(first.lexical)},
-            fusion="rrf" if self.options.wordings else self._fusion,
+            fusion=self._fusion,
             match=self._match,
             reranker=self.options.reranker,
+            wordings=tuple(self.options.wordings),
             notes=tuple(notes),
             milliseconds=watch.milliseconds,
         )
@@ -416,26 +424,6 @@ def _fetched(found: Sequence[_Found], ranked: Sequence[Scored]) -> dict[str, Chu
         own = one.ids
         chunks.update(one.reader.fetch([key for key in ids if key in own]))
     return chunks
-
-
-def _context(reader: CollectionReader, chunk: Chunk, options: SearchOptions) -> tuple[Chunk, ...]:
-    """Return the chunks around one, in order."""
-    around: dict[int, Chunk] = {}
-    if n := options.neighbours:
-        first = max(0, chunk.ordinal - n)
-        near = reader.of_document(chunk.document_id, first=first, last=chunk.ordinal + n)
-        around.update((one.ordinal, one) for one in near)
-    if options.around == "page":
-        on_page = (
-            Condition("page_first", "<=", (chunk.page_last,)),
-            Condition("page_last", ">=", (chunk.page_first,)),
-        )
-        around.update((one.ordinal, one) for one in reader.of_document(chunk.document_id, where=on_page))
-    if options.around == "section" and chunk.path:
-        below = (Condition("path", "=", (chunk.path,)),)
-        around.update((one.ordinal, one) for one in reader.of_document(chunk.document_id, where=below))
-    around.pop(chunk.ordinal, None)
-    return tuple(around[ordinal] for ordinal in sorted(around))
 
 
 def _parts(**rankings: Sequence[Scored]) -> dict[str, dict[str, float]]:
