@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from rag_platform.errors import CallerError, RagError, UnknownName
+from rag_platform.errors import CallerError, UnknownName
 from rag_platform.parsing.marking import Box, Mark, boxes_of
 from rag_platform.parsing.page_pictures import draw, pictured, place
-from rag_platform.parsing.pool import Limits, do_all
+from rag_platform.parsing.pool import Limits, Standby
 from rag_platform.parsing.reading import ParseOptions
 from rag_platform.parsing.worker import Job
 from rag_platform.storage import RawStore, atomic, storage_errors
@@ -32,11 +32,8 @@ MIN_WIDTH, MAX_WIDTH = 64, 2_000
 RECIPE = "pages-1"
 """Raise it whenever other pictures or boxes are made of the same page."""
 
-_DRAWN_AT_ONCE, _PLACED_AT_ONCE = 2, 1
-"""Pages that may be drawn, and read, together; the rest wait. OCR is no reason to wait for a picture."""
-_DRAW_LIMITS = Limits(timeout_s=20.0, memory_mb=1_024)
-_PLACE_MEMORY_MB = 2_048
-_SLACK_S = 20.0
+_LIMITS = Limits(timeout_s=20.0, memory_mb=1_024)
+_OCR_MEMORY_MB = 2_048
 _CACHE_BYTES = 256 << 20
 _CACHE_S = 24 * 3600.0
 _INK = (255, 214, 51)
@@ -81,10 +78,16 @@ class Renderer:
     def __init__(self, raw: RawStore, folder: Path, options: ParseOptions) -> None:
         self._raw, self._options = raw, replace(options, workers=options.workers or 1)
         self._kept = _Kept(folder)
-        self._drawing = threading.BoundedSemaphore(_DRAWN_AT_ONCE)
-        self._placing = threading.BoundedSemaphore(_PLACED_AT_ONCE)
+        # A process each: what takes a blink does not wait for OCR.
+        self._drawing, self._placing = Standby(_LIMITS), Standby(_LIMITS)
+        self._reading = Standby(Limits(options.ocr_timeout_s + _LIMITS.timeout_s, _OCR_MEMORY_MB))
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in (self._drawing, self._placing, self._reading):
+            process.close()
 
     @staticmethod
     def version(document: Document, page_no: int, width: int = 0, span: Span | None = None) -> str:
@@ -109,7 +112,7 @@ class Renderer:
         page = _page(document, page_no)
         task = partial(draw, page_no=page.page_no, width=width, pdf=document.format == "pdf")
         key = f"{document.content_sha256}-{page_no}-{width}.webp"
-        content = self._made(key, lambda: self._do(task, document, _DRAW_LIMITS, self._drawing))
+        content = self._made(key, lambda: self._do(self._drawing, task, document))
         boxes = self.boxes(document, page_no, span).boxes if span else ()
         return _marked(content, boxes)
 
@@ -143,9 +146,9 @@ class Renderer:
 
     def _marks(self, document: Document, page: Page) -> tuple[Mark, ...]:
         task = partial(place, page=page, pdf=document.format == "pdf")
-        limits = Limits(self._options.ocr_timeout_s + _SLACK_S, _PLACE_MEMORY_MB)
+        process = self._reading if page.origin == "ocr" else self._placing
         key = f"{document.content_sha256}-{page.page_no}-{fingerprint(RECIPE, page.text)[:16]}.json"
-        written = self._made(key, lambda: _written(self._do(task, document, limits, self._placing)))
+        written = self._made(key, lambda: _written(self._do(process, task, document)))
         return tuple(
             Mark(start, end, tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in boxes))
             for start, end, boxes in json.loads(written)
@@ -160,22 +163,11 @@ class Renderer:
                 self._kept.put(key, kept)
             return kept
 
-    def _do(
-        self,
-        task: Callable[[Job, ParseOptions], T],
-        document: Document,
-        limits: Limits,
-        turns: threading.BoundedSemaphore,
-    ) -> T:
+    def _do(self, process: Standby, task: Callable[[Job, ParseOptions], T], document: Document) -> T:
         job = Job(document.document_id, self._raw.path(document.content_sha256), document.source, "")
         with storage_errors("read", job.path):
             job.path.stat()
-        with turns:
-            results = list(do_all(task, [job], self._options, workers=1, limits=limits))
-        result = results[0][1]
-        if isinstance(result, RagError):
-            raise result
-        return result
+        return process.do(task, job, self._options)
 
     @contextlib.contextmanager
     def _alone(self, key: str) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -29,17 +29,24 @@ def read(path: Path) -> Document:
     return parse_file(path, options=ParseOptions(workers=1))
 
 
-@pytest.fixture
-def renderer(tmp_path: Path) -> Renderer:
-    return Renderer(RawStore(tmp_path / "raw"), tmp_path / "pages", ParseOptions(workers=1))
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> RawStore:
+    return RawStore(tmp_path_factory.mktemp("raw"))
+
+
+@pytest.fixture(scope="module")
+def renderer(raw: RawStore, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Renderer]:
+    made = Renderer(raw, tmp_path_factory.mktemp("pages"), ParseOptions(workers=1))
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Keep:
+def kept(raw: RawStore) -> Keep:
     """Return a function that stores a file and reads it."""
 
     def keep(path: Path) -> Document:
-        RawStore(tmp_path / "raw").put(path)
+        raw.put(path)
         return read(path)
 
     return keep
@@ -164,11 +171,11 @@ def test_what_cannot_be_shown_is_an_error_that_says_so(
     ],
 )
 def test_a_hostile_file_is_a_typed_error(
-    renderer: Renderer, tmp_path: Path, name: str, content: bytes
+    renderer: Renderer, raw: RawStore, tmp_path: Path, name: str, content: bytes
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    digest = RawStore(tmp_path / "raw").put(path)
+    digest = raw.put(path)
     format_name = {"pdf": "pdf", "png": "png", "jpg": "jpeg"}[name[-3:]]
     document = Document(name, digest, format_name, (Page(1, "नेपाल सरकार", "text_layer"),))
     with pytest.raises(ParseError) as raised:
@@ -176,17 +183,16 @@ def test_a_hostile_file_is_a_typed_error(
     assert str(tmp_path) not in str(raised.value)
 
 
-def test_what_was_made_is_kept_and_goes_with_a_day(
-    renderer: Renderer, kept: Callable[[Path], Document], tmp_path: Path
-) -> None:
+def test_what_was_made_is_kept_and_goes_with_a_day(kept: Keep, raw: RawStore, tmp_path: Path) -> None:
     document = kept(LIBRARY_ACT)
+    renderer = Renderer(raw, tmp_path, ParseOptions(workers=1))
     first = renderer.picture(document, 1, width=100)
-    (path,) = (tmp_path / "pages").iterdir()
+    renderer.close()
+    (path,) = tmp_path.iterdir()
     assert path.name.startswith(document.content_sha256)
-    RawStore(tmp_path / "raw").remove(document.content_sha256)
+    raw.remove(document.content_sha256)
     assert renderer.picture(document, 1, width=100) == first
     yesterday = time.time() - 25 * 3600
-
     os.utime(path, (yesterday, yesterday))
     with pytest.raises(StorageError):
         renderer.picture(document, 1, width=100)

@@ -26,7 +26,7 @@ from rag_platform.parsing.sniff import sniff
 from rag_platform.parsing.worker import READY, Job, Task, attempt, parse_job, receive, send
 from rag_platform.types import Document
 
-__all__ = ["Job", "Limits", "do_all", "parse_all"]
+__all__ = ["Job", "Limits", "Standby", "do_all", "parse_all"]
 
 _T = TypeVar("_T")
 
@@ -37,6 +37,7 @@ Of HTML only small ones: no parser is quick with tags in tags in tags."""
 _START_S = 120.0
 """A process that is not ready by then never will be; a cold, busy machine takes seconds."""
 _LOOK_S = 0.25
+_IDLE_S = 60.0
 _BOOT = "import sys; sys.path[:] = {path!r}; from rag_platform.parsing.worker import serve; serve({memory})"
 
 
@@ -176,6 +177,86 @@ class _Process:
     @property
     def _stdout(self) -> BinaryIO:
         return cast(BinaryIO, self.popen.stdout)
+
+
+class Standby:
+    """A process for single tasks, one at a time, that stays up a while so that the next finds it ready.
+
+    Args:
+        limits: What each task may take.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._process: _Process | None = None
+        self._idle: threading.Timer | None = None
+
+    def do(self, task: Callable[[Job, ParseOptions], _T], job: Job, options: ParseOptions) -> _T:
+        """Do a task for a file, when those that came before are done.
+
+        Raises:
+            RagError: The task's; a ``ParseError`` where the process crashed, or was ended at a limit.
+        """
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            process = self._ready()
+            timeout_s = self._limits.timeout_s
+            verdict = f"it takes longer than {timeout_s:g} s"
+            with _ended_after(process, timeout_s, verdict):
+                result = process.do(task, job, options, timeout_s)
+            if process.job is not None:
+                self._end()
+            self._idle = threading.Timer(_IDLE_S, self._end_idle)
+            self._idle.daemon = True
+            self._idle.start()
+        if isinstance(result, Exception):
+            raise result
+        return cast(_T, result)
+
+    def close(self) -> None:
+        """End the process; another task would start another."""
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            self._end()
+
+    def _ready(self) -> _Process:
+        """Return the process, or a new one where it has ended meanwhile."""
+        if self._process is not None and self._process.popen.poll() is None:
+            return self._process
+        self._end()
+        process = self._process = _Process.start(self._limits)
+        try:
+            with _ended_after(process, _START_S, f"it was not ready after {_START_S:g} s"):
+                process.wait_until_ready()
+        except EnvironmentProblem:
+            self._end()
+            raise
+        return process
+
+    def _end_idle(self) -> None:
+        if self._lock.acquire(blocking=False):  # else it is not idle
+            self._end()
+            self._lock.release()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+
+@contextlib.contextmanager
+def _ended_after(process: _Process, seconds: float, verdict: str) -> Iterator[None]:
+    """End a process with a verdict where the block takes longer."""
+    timer = threading.Timer(seconds, process.kill, [verdict])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _no_process(why: str) -> EnvironmentProblem:

@@ -5,13 +5,14 @@ How it is drawn stands in ``rag_platform.rendering``; here a document is found, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, TypeVar
 from uuid import UUID
 
 import anyio
 import anyio.to_thread
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
 
 from rag_platform import pipeline
 from rag_platform.parsing.page_pictures import pictured
@@ -31,7 +32,18 @@ Position = Annotated[int | None, Query(ge=0, description="code point of the docu
 Width = Annotated[int, Query(ge=MIN_WIDTH, le=MAX_WIDTH, description="pixels")]
 T = TypeVar("T")
 
-router = APIRouter(tags=["documents"])
+
+@contextlib.asynccontextmanager
+async def _rendering(app: FastAPI) -> AsyncIterator[None]:
+    """Have a renderer as long as the application runs."""
+    system = app.state.service.system
+    app.state.rendering = anyio.CapacityLimiter(_AT_ONCE)
+    app.state.renderer = Renderer(system.raw, system.home / "page_pictures", system.parse_options)
+    yield
+    await anyio.to_thread.run_sync(app.state.renderer.close)
+
+
+router = APIRouter(tags=["documents"], lifespan=_rendering)
 
 _WEBP: Responses = {
     200: {
@@ -107,16 +119,9 @@ async def _document(request: Request, document_id: UUID) -> Document:
 
 
 def _renderer(request: Request) -> Renderer:
-    """Return the service's renderer, made at the first request for a page."""
-    state = request.app.state
-    if not hasattr(state, "renderer"):
-        system = service_of(request).system
-        state.renderer = Renderer(system.raw, system.home / "page_pictures", system.parse_options)
-        state.rendering = anyio.CapacityLimiter(_AT_ONCE)
-    found: Renderer = state.renderer
+    found: Renderer = request.app.state.renderer
     return found
 
 
 async def _threaded(request: Request, work: Callable[[], T]) -> T:
-    _renderer(request)
     return await anyio.to_thread.run_sync(work, limiter=request.app.state.rendering)

@@ -222,8 +222,7 @@ def test_a_service_that_is_gone_is_told_with_a_way_to_try_again(browser: Browser
     assert all("net::ERR" in one for one in browser.complaints())
 
 
-@BOTH
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (WIDE, "light")], ids=["phone", "wide"])
 def test_axe_finds_no_serious_fault(
     browser: Browser, start: Callable[..., None], size: tuple[int, int], scheme: str
 ) -> None:
