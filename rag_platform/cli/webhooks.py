@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings, open_system
 from rag_platform.cli.render import Format, Row, emit, say
-from rag_platform.webhooks import Delivery
+
+if TYPE_CHECKING:
+    from rag_platform.webhooks import Delivery
 
 __all__ = ["webhooks"]
 

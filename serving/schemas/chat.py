@@ -27,13 +27,13 @@ __all__ = [
 MAX_MESSAGES = 1_000
 
 
-class Tolerant(BaseModel):
+class _Tolerant(BaseModel):
     """A body of which only what stands here is read."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class MessageBody(Tolerant):
+class MessageBody(_Tolerant):
     """A message; of its role only ``user`` and ``assistant`` are read."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
@@ -56,13 +56,13 @@ class MessageBody(Tolerant):
         return "\n".join(part["text"] for part in self.content)
 
 
-class StreamOptions(Tolerant):
+class StreamOptions(_Tolerant):
     """What a stream tells beside the answer."""
 
     include_usage: bool | None = Field(None, description="the last chunk says what the language model took")
 
 
-class ChatRequest(Tolerant):
+class ChatRequest(_Tolerant):
     """A conversation whose last message is the question."""
 
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=MAX_MESSAGES)]
