@@ -105,6 +105,8 @@ def test_questions_are_searched_explained_and_answered(rag: RagPlatform) -> None
     assert len(reply.hits) == 2
     assert all(one.quote in TEXTS[one.source] for one in reply.citations)
     assert rag.ask(TAX, generator="prompt").mode == "prompt"
+    alone = rag.ask(TAX, expand=1)
+    assert (alone.searched, len(alone.notes)) == ((TAX,), 1)
     events = list(rag.stream(TAX))
     assert isinstance(events[0], Sources)
     assert isinstance(events[-1], Done)

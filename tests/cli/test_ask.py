@@ -112,8 +112,19 @@ def test_the_words_of_a_model_come_as_they_are_written(home: Path) -> None:
     script = Says(
         ("सम्पत्ति कर असार मसान्तभित्र ", "तिर्नुहोला [1]। ", "ढिलो तिर्नेलाई ", "जरिवाना लाग्नेछ [1]।"), pause_s=0.5
     )
-    with speaking([script]) as model:
-        flags = ["--provider", "openai", "--model", "m", "--api-key", "key-1", "--llm-base-url", model.url]
+    with speaking([Says(('["सम्पत्ति कर बुझाउने म्याद"]',)), script]) as model:
+        flags = [
+            "--expand",
+            "1",
+            "--provider",
+            "openai",
+            "--model",
+            "m",
+            "--api-key",
+            "key-1",
+            "--llm-base-url",
+            model.url,
+        ]
         process = subprocess.Popen(
             [*RAG, "ask", QUESTION, "--no-tools", "--temperature", "0.1", *flags],
             cwd=home,
@@ -127,7 +138,8 @@ def test_the_words_of_a_model_come_as_they_are_written(home: Path) -> None:
         rest, err = process.communicate(timeout=60)
         waited = time.monotonic() - first
     shown = (begun + rest).decode()
-    assert (process.returncode, err.decode()) == (0, "")
+    told = f"searched: {QUESTION}; सम्पत्ति कर बुझाउने म्याद\n"
+    assert (process.returncode, err.decode()) == (0, told)
     assert "असार मसान्तभित्र तिर्नुहोला [1]" in begun.decode()
     assert "जरिवाना" not in begun.decode()
     assert waited > 0.4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -196,6 +197,22 @@ def test_a_model_answers_word_by_word_with_its_usage(speaker: tuple[httpx.Client
     assert (answer["mode"], answer["usage"]["completion_tokens"]) == ("retrieve", 10)
     assert answer["citations"][0]["quote"] in TEXTS["कर सूचना.txt"]
     assert (server.bodies[0]["model"], server.bodies[0]["temperature"]) == ("gpt-4o", 0.9)
+
+
+def test_a_model_puts_the_question_in_other_words(speaker: tuple[httpx.Client, ModelServer]) -> None:
+    client, server = speaker
+    others = ["सम्पत्ति कर बुझाउने म्याद", "property tax deadline"]
+    said = Says(("सम्पत्ति कर असार मसान्तभित्र तिर्नुहोला [1]।",))
+    server.script += [Says((json.dumps(others, ensure_ascii=False),)), said]
+    body = ask(client, tools=False, expand=2).json()
+    assert (body["searched"], body["standalone"], body["notes"]) == ([TAX, *others], TAX, [])
+    assert body["usage"]["prompt_tokens"] == 200
+    server.script += [Fault(401), said]
+    body = ask(client, tools=False, expand=2).json()
+    assert (body["searched"], body["refused"]) == ([TAX], False)
+    assert body["notes"][0].startswith("the model failed")
+    assert "sk-secret-7" not in str(body)
+    assert ask(client, expand=5).status_code == 422
 
 
 def test_a_model_searches_by_itself(speaker: tuple[httpx.Client, ModelServer]) -> None:
