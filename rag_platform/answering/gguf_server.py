@@ -11,6 +11,8 @@ import select
 import sys
 import threading
 
+__all__ = ["serve"]
+
 _LOOK_S = 1.0
 """Seconds until the death of a parent is seen whose pipe a fork of it still holds."""
 
