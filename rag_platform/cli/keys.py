@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings
 from rag_platform.cli.render import Format, Row, emit, say
 from rag_platform.errors import CallerError
-from rag_platform.keys import SCOPES, Key, Keys, Scope
+
+if TYPE_CHECKING:
+    from rag_platform.keys import Key, Keys, Scope
 
 __all__ = ["add", "ends", "keys", "list_keys", "revoke"]
 
@@ -24,9 +26,7 @@ def add(
     name: KeyName,
     scope: Annotated[
         list[str] | None,
-        typer.Option(
-            "--scope", help=f"What it is for: {', '.join(SCOPES)}; repeatable.", show_default="read"
-        ),
+        typer.Option("--scope", help="What it is for: read, ingest, admin; repeatable.", show_default="read"),
     ] = None,
     collection: Annotated[
         list[str] | None, typer.Option("-c", "--collection", help="For this one alone; repeatable.")
@@ -83,6 +83,8 @@ def ends(written: str, now: datetime) -> float:
 
 
 def _scope(name: str) -> Scope:
+    from rag_platform.keys import SCOPES
+
     for scope in SCOPES:
         if scope == name:
             return scope
@@ -90,6 +92,8 @@ def _scope(name: str) -> Scope:
 
 
 def _keys(env_file: EnvFile, verbose: bool) -> Keys:
+    from rag_platform.keys import Keys
+
     return Keys(open_settings(env_file, verbose).home.expanduser().absolute())
 
 
