@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import FastAPI
 from http_service import served, wait, wire
+from model_server import Fault, Says, speaking
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families
 from support import TEXTS, drop, ingest
@@ -203,6 +205,29 @@ def test_hosted_models_are_counted_by_provider_and_code() -> None:
     assert found["rag_upstream_requests_total", "embedding", "none", "openai"] == 1
     assert found["rag_upstream_seconds_count", "llm", "ollama"] == 2
     assert found["rag_upstream_seconds_sum", "llm", "ollama"] == pytest.approx(0.4)
+
+
+# LiteLLM keeps clients for the life of the process
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_language_model_is_counted_whoever_waits_for_it(tmp_path: Path) -> None:
+    """Whole and streamed, through threads and generators; a refusal by its status."""
+    refused = Fault(401, raw=b'{"error": {"message": "no"}}')
+    with speaking([Says(("असारसम्म [1]।",)), Says(("असारसम्म [1]।",)), refused]) as server:
+        given = {"LLM_PROVIDER": "openai", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-1"}
+        system = wire(tmp_path, **given)
+        drop(system, TEXTS)
+        ingest(system)
+        with served(create_app(system=system)) as client:
+            for stream, status in ((False, 200), (True, 200), (False, 502)):
+                body = {"question": "सम्पत्ति कर कहिलेसम्म तिर्ने?", "stream": stream, "tools": False}
+                assert client.post("/v1/ask", json=body).status_code == status
+            found = counts(client)
+    model = {"role": "llm", "provider": "openai"}
+    assert value(found, "rag_upstream_requests_total", **model, code="200") == 2
+    assert value(found, "rag_upstream_requests_total", **model, code="401") == 1
+    assert value(found, "rag_upstream_seconds_count", **model) == 3
+    assert value(found, "rag_http_errors_total", code="upstream_error") == 1
+    assert value(found, "rag_step_seconds_count", step="generation") == 3
 
 
 def test_two_applications_of_one_process_count_for_themselves(system: System) -> None:

@@ -56,6 +56,14 @@ def test_the_guide_lists_every_metric(labels_of: dict[str, set[str]]) -> None:
         assert labels == labels_of[name], name
 
 
+def test_the_guide_names_every_step() -> None:
+    sources = [path for part in ("rag_platform", "serving") for path in (ROOT / part).rglob("*.py")]
+    told = re.compile(r"(?:timed|step|waited|spent)\(\"(\w+)\"")
+    steps = {name for path in sources for name in told.findall(path.read_text(encoding="utf-8"))}
+    assert {"encoding", "queue", "generation"} < steps
+    assert steps <= set(re.findall(r"`(\w+)`", GUIDE))
+
+
 def test_the_guide_names_every_setting_of_watching() -> None:
     for setting in (
         "RAG_LOG_FORMAT",
