@@ -195,7 +195,10 @@ def _is_known(name: str) -> bool:
 def _key(where: str, variable: str, environment: Mapping[str, str]) -> str:
     """Return the key that an environment variable holds; no variable, no key."""
     if variable and not environment.get(variable):
-        raise InvalidSetting(f"{where}: the environment variable {variable!r} is not set; it holds the key")
+        raise InvalidSetting(
+            f"{where}: the environment variable {variable!r} is not set; it holds the key, and .env is not"
+            " read for it: export it"
+        )
     return environment.get(variable, "")
 
 
