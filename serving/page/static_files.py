@@ -5,13 +5,15 @@ The address holds a hash of every file, so that browsers may keep them for good 
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Self
 
-__all__ = ["File", "address", "files", "version"]
+__all__ = ["File", "address", "files", "scripts", "version"]
 
 _FOLDER = Path(__file__).with_name("static")
 _TYPES = {
@@ -25,17 +27,25 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it is sent."""
+    """A file as it is sent; ``packed`` is its gzip form, empty where that saves nothing."""
 
     content: bytes
     media_type: str
+    packed: bytes = b""
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file."""
+        content = path.read_bytes()
+        packed = gzip.compress(content, mtime=0)
+        return cls(content, _TYPES[path.suffix], packed if len(packed) < 0.9 * len(content) else b"")
 
 
 @cache
 def files() -> Mapping[str, File]:
     """Return every file by its name; there are no others."""
     found = sorted(path for path in _FOLDER.iterdir() if path.suffix in _TYPES)
-    return {path.name: File(path.read_bytes(), _TYPES[path.suffix]) for path in found}
+    return {path.name: File.read(path) for path in found}
 
 
 @cache
@@ -50,3 +60,8 @@ def version() -> str:
 def address(name: str) -> str:
     """Return where a file is to be fetched."""
     return f"/assets/{version()}/{name}"
+
+
+def scripts() -> list[str]:
+    """Return where the scripts are to be fetched, so that a browser need not find one through another."""
+    return [address(name) for name in files() if name.endswith(".js")]

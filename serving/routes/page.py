@@ -6,6 +6,7 @@ changed. Who has no key gets the page, and no word of what is stored.
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from serving.errors import status_of, told_to
 from serving.guard import NOBODY, principal
 from serving.page.form import Form
 from serving.page.highlight import telling_terms
-from serving.page.static_files import address, files, version
+from serving.page.static_files import address, files, scripts, version
 from serving.page.view import HitView, Problem
 from serving.page.words import Words, language_of, words
 from serving.routes.common import service_of
@@ -37,6 +38,8 @@ __all__ = ["asset", "page", "router"]
 
 _COOKIE = "rag_language"
 _YEAR_S = 365 * 24 * 3600
+_LEVEL = 5
+"""Of gzip; the page holds no secret that its length could give away."""
 _MOST_DOCUMENTS = 300
 """Names that the field of documents offers; others can be typed."""
 _POLICY = "; ".join(
@@ -58,7 +61,7 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "private, no-cache",
-    "Vary": "Accept-Language, Authorization, Cookie, X-API-Key",
+    "Vary": "Accept-Encoding, Accept-Language, Authorization, Cookie, X-API-Key",
 }
 
 router = APIRouter(include_in_schema=False)
@@ -71,21 +74,32 @@ async def page(request: Request) -> Response:
     language = language_of(asked, request.cookies.get(_COOKIE), request.headers.get("accept-language", ""))
     found = await _found(request, Form.read(request.query_params), words(language))
     status, html = await anyio.to_thread.run_sync(found.rendered)
-    response = Response(html, status, _HEADERS, media_type="text/html; charset=utf-8")
+    content, headers = html.encode(), _HEADERS
+    if _takes_gzip(request):
+        content = await anyio.to_thread.run_sync(gzip.compress, content, _LEVEL)
+        headers = {**headers, "Content-Encoding": "gzip"}
+    response = Response(content, status, headers, media_type="text/html; charset=utf-8")
     if asked == language:
         response.set_cookie(_COOKIE, language, max_age=_YEAR_S, samesite="lax", httponly=True)
     return response
 
 
 @router.get("/assets/{kept}/{name}")
-async def asset(kept: str, name: str) -> Response:
+async def asset(kept: str, name: str, request: Request) -> Response:
     """Return a file of the page."""
     file = files().get(name)
     if file is None:
         raise HTTPException(404, f"the page has no file {name!r}")
     fresh = "public, max-age=31536000, immutable" if kept == version() else "no-cache"
-    headers = {"Cache-Control": fresh, "X-Content-Type-Options": "nosniff"}
+    headers = {"Cache-Control": fresh, "X-Content-Type-Options": "nosniff", "Vary": "Accept-Encoding"}
+    if file.packed and _takes_gzip(request):
+        packed = {**headers, "Content-Encoding": "gzip"}
+        return Response(file.packed, media_type=file.media_type, headers=packed)
     return Response(file.content, media_type=file.media_type, headers=headers)
+
+
+def _takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
 
 
 @dataclass(frozen=True)
@@ -119,6 +133,7 @@ async def _found(request: Request, form: Form, said: Words) -> _Shown:
         "w": said,
         "form": form,
         "asset": address,
+        "scripts": scripts(),
         "home": "/",
         "other": form.address(lang=other),
         "upload_bytes": service.system.settings.upload_mb << 20,

@@ -139,6 +139,19 @@ def test_files_of_the_page_are_kept_for_good_and_there_are_no_others(service: ht
         assert service.get(path).status_code == 404
 
 
+def test_what_is_sent_is_small(service: httpx.Client) -> None:
+    packed = {"accept-encoding": "gzip"}
+    sent = [service.get(f"/assets/{version()}/{name}", headers=packed) for name in files()]
+    texts = [answer for answer in sent if "font" not in answer.headers["content-type"]]
+    assert {answer.headers.get("content-encoding") for answer in texts} == {"gzip"}
+    assert sum(int(answer.headers["content-length"]) for answer in texts) < 25_000
+    page = service.get("/", params={"q": "पुस्तकालय"}, headers=packed)
+    assert int(page.headers["content-length"]) < 15_000
+    plain = service.get("/", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert "कागजात खोज" in plain.text
+
+
 def test_the_font_comes_with_its_licence_and_all_of_it_stays_small() -> None:
     assert b"SIL OPEN FONT LICENSE" in files()["OFL.txt"].content.upper()
     assert sum(len(file.content) for name, file in files().items() if name.endswith("woff2")) < 300_000
