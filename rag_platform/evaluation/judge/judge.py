@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-from rag_platform.errors import RagError, UnknownName
+from rag_platform.errors import UpstreamError, UnknownName
 from rag_platform.evaluation.judge.calls import Asked, JudgeModel
 from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS, METRICS, JudgeCase, Scored
 from rag_platform.evaluation.judge.deepeval_metrics import deepeval_version, judged_by_deepeval
@@ -94,9 +94,7 @@ class Judge:
                 value, reason = natural_nepali(case, asked)
             else:
                 value, reason, details = supported_claims(case, asked)
-        except RagError as error:
-            if error.code != "upstream_error":
-                raise
+        except UpstreamError as error:  # a prompt that is too long among them
             return _scored(asked, "failed", math.nan, str(error))
         return _scored(asked, "ok", value, reason, details)
 
