@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
-from rag_platform.errors import UpstreamError, UnknownName
+from rag_platform.errors import UnknownName, UpstreamError
 from rag_platform.evaluation.judge.calls import Asked, JudgeModel
 from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS, METRICS, JudgeCase, Scored
 from rag_platform.evaluation.judge.deepeval_metrics import deepeval_version, judged_by_deepeval
