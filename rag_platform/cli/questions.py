@@ -142,11 +142,14 @@ def _tell_plan(plan: QuestionPlan, model: str) -> None:
         say(f"{kept} questions come of replies that were kept")
     price = "unknown: a price is missing"
     if plan.cost is not None:
-        price = f"{plan.cost[0]:.2f} to {plan.cost[1]:.2f} US dollars"
+        price = f"{_between(*(f'{end:.2f}' for end in plan.cost))} US dollars"
     say(
-        f"to ask {model}: {plan.calls[0]} to {plan.calls[1]} calls, about {plan.tokens[0]} to"
-        f" {plan.tokens[1]} tokens; cost: {price}"
+        f"to ask {model}: {_between(*plan.calls)} calls, about {_between(*plan.tokens)} tokens; cost: {price}"
     )
+
+
+def _between(low: object, high: object) -> str:
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def drafting_endpoint(system: System) -> JudgeEndpoint:

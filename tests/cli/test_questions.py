@@ -126,7 +126,8 @@ def test_a_plan_first_then_calls_up_to_a_limit_then_the_rest(home: Path) -> None
         plan = json.loads(done.stdout)
         assert (plan["calls"], plan["cost"], server.n) == ([6, 6], None, 0)
         assert plan["kinds"] == [{"kind": "lookup", "wanted": 3, "kept": 0, "passages": 3, "drafts": 3}]
-        assert "6 to 6 calls, about" in done.stderr
+        assert "to ask openai/m@" in done.stderr
+        assert ": 6 calls, about" in done.stderr
         assert "cost: unknown: a price is missing" in done.stderr
 
         out = str(home / "भाग")
