@@ -13,7 +13,7 @@ from rag_platform.answering.ask import Asker
 from rag_platform.answering.chat_model import ChatModel
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.gguf import Engines
-from rag_platform.answering.nearness import nearness
+from rag_platform.answering.nearness import Nearness, nearness
 from rag_platform.answering.pages import PageFinder
 from rag_platform.answering.profiles import named_models
 from rag_platform.answering.prompts import PromptGenerator
@@ -116,7 +116,7 @@ class System:
             use_tools=self.settings.use_tools,
             gate=CalibratedGate(),
             page_of=PageFinder(self.catalog, self.tables),
-            load_near=lambda model: nearness(self.encoder(model), self.cache, self.memory),
+            load_near=self.nearness,
             expand=self.settings.query_expansion,
             expand_s=self.settings.query_expansion_s,
         )
@@ -256,6 +256,16 @@ class System:
         except UnknownName:
             return False
         return True
+
+    def nearness(self, model: str) -> Nearness | None:
+        """Return what compares sentences by an embedding model, None where that is not calibrated.
+
+        One that is not is not loaded for it.
+        """
+        name = self.embedding(model).name
+        if self.settings.calibration == "off" or find_calibration(name, self.home) is None:
+            return None
+        return nearness(self.encoder(name), self.cache, self.memory)
 
     def encoder(self, name: str) -> Encoder:
         """Return the encoder of a name behind the sanity gate, calibrated where that is known and wanted.

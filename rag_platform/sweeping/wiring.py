@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from rag_platform import __version__
+from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.providers import PROVIDERS, Connection, repaired
 from rag_platform.chunking.chunkers import CHUNKERS, chunk_recipe
 from rag_platform.errors import InvalidDataset, InvalidSetting, UnknownName
@@ -279,7 +280,9 @@ def load_sweep_generator(system: System, name: str) -> Generator | None:
     """
     if name == "none":
         return None
-    if name in ("extractive", "prompt"):
+    if name == "extractive":  # one encoder in all cells, so that they differ by what was found alone
+        return ExtractiveGenerator(near=system.nearness(system.settings.embedding_model))
+    if name == "prompt":
         return system.generator(name)
     provider, _, model = name.partition("/")
     provider = _SPELT.get(provider, provider)
