@@ -35,7 +35,7 @@ _EDGE = 1 << 20
 _READY_S = 300.0
 """Seconds that loading a file may take."""
 _AGAIN_S = 60.0
-"""A process that was started again and dies within so many seconds is not started a third time."""
+"""Seconds from its second start until an engine that died again is started a third time."""
 _END_S = 5.0
 _COUNT_S = 10.0
 _SHARE = 4
@@ -130,15 +130,15 @@ class Engine:
             self._process = None
 
     def _start(self) -> None:
-        died, self._process = self._process, None
+        died = self._process
         if died is not None:
             died.close()
             if self._is_second and time.monotonic() - died.began < _AGAIN_S:
                 raise UpstreamError(
                     f"the engine of {self.file.name} died twice (exit code {died.ended()}): {died.said()};"
-                    " lower RAG_LOCAL_CONTEXT, or use another file"
+                    f" try again in {_AGAIN_S:g} s, lower RAG_LOCAL_CONTEXT, or use another file"
                 )
-        self._is_second = died is not None
+        self._is_second, self._process = died is not None, None
         self._process = _Process(self.key, self.file, self._context, self._threads, os.getpid())
 
 
