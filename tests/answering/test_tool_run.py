@@ -131,7 +131,7 @@ def test_what_greets_and_asks_nothing(question: str, greets: bool, bare: bool) -
 def test_a_greeting_that_names_something_is_not_passed_off_as_sourced(system: System) -> None:
     with speaking([Says(("राजधानी काठमाडौँ हो [1]।",))]) as server:
         reply = ask(system, "हेलो, नेपालको राजधानी", server)
-    assert reply.answer == "राजधानी काठमाडौँ हो।\n\n(यो जवाफ कागजातबाट होइन, मोडेलको आफ्नै हो।)"
+    assert reply.answer == "राजधानी काठमाडौँ हो।\n\n(यो जवाफ कागजातबाट लिइएको होइन, मोडेलको आफ्नै हो।)"
     assert (reply.hits, reply.citations) == ((), ())
 
 

@@ -43,7 +43,7 @@ def test_a_model_answers_at_temperature_zero_and_its_recipe_stays(
     profiles.write_text(PROFILES, encoding="utf-8")
     found = load_sweep_generator(make_system(RAG_MODEL_PROFILES=profiles, **settings), name)
     assert found is not None
-    assert found.recipe == f"{recipe}|prompts-1|temperature 0.0|1024 tokens"
+    assert found.recipe == f"{recipe}|prompts-2|temperature 0.0|1024 tokens"
 
 
 def test_a_key_that_is_missing_is_told_before_anything_is_measured(make_system: MakeSystem) -> None:
