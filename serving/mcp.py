@@ -57,12 +57,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def build(system: System, *, warm: bool = False) -> MCPServer[Any]:
+def build(system: System, *, warm: bool = False, limit_s: float | None = None) -> MCPServer[Any]:
     """Return the server with its tools.
 
     Args:
         system: The wired platform.
         warm: Load the embedding model at the start, beside the first requests.
+        limit_s: Seconds that a call may take; None: as long as it takes.
 
     Raises:
         InvalidSetting: A folder that agents may ingest from is none.
@@ -95,7 +96,7 @@ def build(system: System, *, warm: bool = False) -> MCPServer[Any]:
         tools.list_collections,
         tools.list_models,
     )
-    off_loop = functools.partial(_off_loop, threads=threads, limit_s=0.9 * system.settings.deadline_s)
+    off_loop = functools.partial(_off_loop, threads=threads, limit_s=limit_s)
     for tool in reading:
         server.add_tool(off_loop(tool), annotations=_READS)
     if folders:
@@ -120,7 +121,7 @@ def allowed_folders(settings: Settings) -> list[Path]:
 
 def http_app(system: System, *, warm: bool = True) -> Starlette:
     """Return the application that answers at ``/mcp``, behind the guards of the HTTP service."""
-    app = _streamable(build(system, warm=warm), system.settings)
+    app = _streamable(build(system, warm=warm, limit_s=_limit_s(system)), system.settings)
     install(app, system.settings)
     return app
 
@@ -128,13 +129,18 @@ def http_app(system: System, *, warm: bool = True) -> Starlette:
 @contextlib.asynccontextmanager
 async def mount(app: FastAPI, system: System) -> AsyncIterator[None]:
     """Answer at ``/mcp`` of an application as long as the context is open: its lifespan."""
-    server = build(system)
+    server = build(system, limit_s=_limit_s(system))
     routes = [route for route in _streamable(server, system.settings).routes if isinstance(route, Route)]
     app.router.routes.extend(routes)
     async with server.session_manager.run():
         yield
     for route in routes:
         app.router.routes.remove(route)
+
+
+def _limit_s(system: System) -> float:
+    """Return how long a call may take over HTTP: a little less than its request, so that it can say so."""
+    return 0.9 * system.settings.deadline_s
 
 
 def run_stdio(system: System, *, warm: bool = True) -> None:
@@ -182,7 +188,7 @@ def _callers(settings: Settings) -> TransportSecuritySettings:
 
 
 def _off_loop(
-    tool: Callable[P, T], *, threads: Threads, limit_s: float
+    tool: Callable[P, T], *, threads: Threads, limit_s: float | None
 ) -> Callable[P, Coroutine[Any, Any, T]]:
     """Return a tool that works in a thread, and whose errors reach the agent with their remedy."""
 
@@ -192,7 +198,7 @@ def _off_loop(
             with anyio.move_on_after(limit_s):
                 return await asyncio.wrap_future(threads.begin(functools.partial(tool, *args, **kwargs)))
             raise DeadlineExceeded(
-                f"it took longer than {limit_s:g} s (RAG_DEADLINE_S); ask for less, and where a document is"
+                f"it took longer than {limit_s} s (RAG_DEADLINE_S); ask for less, and where a document is"
                 " being ingested, that goes on: list_documents tells when it is done"
             )
         except RagError as error:

@@ -18,6 +18,7 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from serving.binding import is_local
 from serving.errors import REQUEST_ID, answer
 
 __all__ = ["BodyLimit", "BodyRefused", "HostCheck", "OriginCheck", "RequestId", "TooLarge", "TooSlow"]
@@ -148,7 +149,7 @@ class HostCheck:
 
     Args:
         app: What comes next.
-        names: Of this machine, as they stand in ``Host``, without a port; empty: any.
+        names: As they stand in ``Host``, without a port, beside addresses of this machine; empty: any.
         exempt: Paths that check it themselves.
     """
 
@@ -160,7 +161,7 @@ class HostCheck:
         if scope["type"] == "http" and self.names and scope["path"] not in self.exempt:
             host = urlsplit(f"//{Headers(scope=scope).get('host', '')}").netloc
             name = re.sub(r":\d+$", "", host).lower()
-            if name not in self.names:
+            if name not in self.names and not is_local(name):
                 remedy = "where a proxy sends it, name it in RAG_MCP_HOSTS"
                 await _refuse(
                     HTTPException(421, f"{host!r} is not this service; {remedy}"), scope, receive, send

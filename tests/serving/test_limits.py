@@ -148,3 +148,23 @@ def test_the_page_searches_for_nobody_without_a_key(tmp_path: Path) -> None:
         assert shown.status_code == 200
         searched = client.get("/", params={"q": "उम्लेको पानी"})
         assert not any(word in shown.text + searched.text for word in ("Boil water", "health.txt"))
+
+
+def test_a_tool_that_takes_too_long_says_so(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "search_documents", "arguments": {"query": "पानी"}},
+    }
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
+    with served(create_app(system=system)) as client:
+        wait(lambda: client.get("/readyz").status_code == 200)
+        go_on, waiting = held(monkeypatch, HashingEncoder, "encode")
+        answer = client.post("/mcp", json=asked, headers=headers)
+        assert answer.status_code == 200
+        assert "it took longer than 0.45 s (RAG_DEADLINE_S)" in answer.text
+        assert "(code: deadline_exceeded)" in answer.text
+        assert waiting == ["tool"]
+        go_on.set()
+        assert '"isError":false' in client.post("/mcp", json=asked, headers=headers).text
