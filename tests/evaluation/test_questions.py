@@ -201,6 +201,13 @@ def test_broken_replies_are_asked_for_again_and_kept_ones_are_not(tmp_path: Path
     assert "there is no JSON object" in server.bodies[1]["messages"][-1]["content"]
 
 
+def test_a_model_is_shown_the_beginning_of_what_it_wrote_without_end() -> None:
+    with drafting(ALL, own, Fault(content="बन्द " * 5_000)) as server:
+        made = generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=1)
+    assert server.bodies[1]["messages"][1]["content"] == "बन्द " * 400
+    assert len(made.drafted) == 1
+
+
 def test_a_model_that_gives_nothing_usable_ends_it() -> None:
     with drafting(ALL, own, *[NO_JSON] * 9) as server, pytest.raises(UpstreamError, match="no usable answer"):
         generate(corpus_of(TEXTS), model(server), kinds=["lookup"], n=3)

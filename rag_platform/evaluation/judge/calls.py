@@ -29,6 +29,8 @@ _AGAIN = (
     "That is not usable: {fault}. Answer again with one JSON object that follows this schema, and nothing"
     " else: {schema}"
 )
+_MOST_SHOWN = 2_000
+"""Characters of a malformed reply that its writer is shown: one without end would fill the context."""
 _REFUSED_FORMAT = frozenset({400, 415, 422, 501})
 """What servers answer that know no ``response_format``."""
 _THOUGHT = regex.compile(r"\A\s*<think>.*?</think>", regex.DOTALL)
@@ -180,7 +182,7 @@ class Asked:
             except ValueError as error:
                 fault = str(error)
             again = _AGAIN.format(fault=fault, schema=shape)
-            said = {"role": "assistant", "content": reply.text or "-"}
+            said = {"role": "assistant", "content": reply.text[:_MOST_SHOWN] or "-"}
             messages = [*self._model.first(prompt), said, {"role": "user", "content": again}]
         self._model.give_up(f"{question}/up to {first}")
         raise UpstreamError(
