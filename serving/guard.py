@@ -26,7 +26,7 @@ from rag_platform.settings import Settings
 from serving import errors
 from serving.binding import asked_keys, is_local, names_of, origins
 from serving.errors import answer, last_event
-from serving.middleware import BodyLimit, HostCheck, OriginCheck, RequestId
+from serving.middleware import BodyLimit, HostCheck, OriginCheck, RequestId, path_of
 from serving.watch import Counter, Watch
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "InFlight",
     "RateLimit",
     "install",
-    "path_of",
     "principal",
     "scope_of",
 ]
@@ -94,12 +93,6 @@ def install(app: Starlette, settings: Settings, *, counter: Counter | None = Non
     app.add_middleware(Watch, counter=counter, slow_ms=settings.slow_query_ms)
     app.add_middleware(RequestId)
     errors.install(app)
-
-
-def path_of(scope: Scope) -> str:
-    """Return the path below what the service is mounted at."""
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
 
 
 def principal(request: Request) -> Principal:

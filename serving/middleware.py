@@ -21,12 +21,29 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from serving.binding import is_local
 from serving.errors import REQUEST_ID, answer
 
-__all__ = ["BodyLimit", "BodyRefused", "HostCheck", "OriginCheck", "RequestId", "TooLarge", "TooSlow"]
+__all__ = [
+    "HEADER_BYTES",
+    "BodyLimit",
+    "BodyRefused",
+    "HostCheck",
+    "OriginCheck",
+    "RequestId",
+    "TooLarge",
+    "TooSlow",
+    "path_of",
+]
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_HEADER_BYTES = 32 << 10
+HEADER_BYTES = 32 << 10
+"""Of all headers together."""
 _SLOWEST = 16 << 10
 """Bytes a second that a body must come in with, after a while: a poor telephone line has more."""
+
+
+def path_of(scope: Scope) -> str:
+    """Return the path below what the service is mounted at."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 class BodyRefused(HTTPException, MultiPartException):
@@ -85,8 +102,8 @@ class RequestId:
 
 def _check_headers(scope: Scope) -> None:
     """Refuse headers that no caller needs, and those that another server may read otherwise than this one."""
-    if sum(len(name) + len(value) for name, value in scope["headers"]) > _HEADER_BYTES:
-        raise HTTPException(431, f"the headers have more than {_HEADER_BYTES:,} bytes; send fewer")
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADER_BYTES:
+        raise HTTPException(431, f"the headers have more than {HEADER_BYTES:,} bytes; send fewer")
     if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
         raise HTTPException(400, "both content-length and transfer-encoding are given; send one of them")
 
@@ -108,7 +125,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        limit = self.limit_of(scope["path"])
+        limit = self.limit_of(path_of(scope))
         announced = Headers(scope=scope).get("content-length", "0")
         if announced.isdecimal() and int(announced) > limit:
             await _refuse(TooLarge(limit), scope, receive, send)
@@ -158,7 +175,7 @@ class HostCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is meant for this machine."""
-        if scope["type"] == "http" and self.names and scope["path"] not in self.exempt:
+        if scope["type"] == "http" and self.names and path_of(scope) not in self.exempt:
             host = urlsplit(f"//{Headers(scope=scope).get('host', '')}").netloc
             name = re.sub(r":\d+$", "", host).lower()
             if name not in self.names and not is_local(name):
@@ -184,7 +201,7 @@ class OriginCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what comes from no browser, from a page of this service, or of an allowed one."""
-        is_checked = scope["type"] == "http" and scope["path"] not in self.exempt
+        is_checked = scope["type"] == "http" and path_of(scope) not in self.exempt
         if is_checked and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
             headers = Headers(scope=scope)
             origin = headers.get("origin")

@@ -23,11 +23,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rag_platform.settings import Settings
 from serving.errors import REQUEST_ID
+from serving.middleware import HEADER_BYTES
 
 __all__ = ["Connection", "config", "run"]
 
-_INCOMPLETE_BYTES = 32 << 10
-"""Of headers, or of one chunk's head, that have no end yet."""
 _SLOWEST = 1 << 10
 """Bytes a second that a client must take of an answer that waits for it."""
 _IDLE = 1024
@@ -127,7 +126,7 @@ class Connection(H11Protocol):
 
 _REFUSED = {
     400: ("invalid_http", "this is no HTTP request that can be read"),
-    431: ("headers_too_large", f"the headers have more than {_INCOMPLETE_BYTES:,} bytes; send fewer"),
+    431: ("headers_too_large", f"the headers have more than {HEADER_BYTES:,} bytes; send fewer"),
 }
 
 
@@ -144,7 +143,7 @@ def config(app: Callable[..., Any] | str, settings: Settings, **more: Any) -> uv
     )
     given: dict[str, Any] = {
         "http": protocol,  # pure Python, but its headers have a limit; httptools' have none
-        "h11_max_incomplete_event_size": _INCOMPLETE_BYTES,
+        "h11_max_incomplete_event_size": HEADER_BYTES,
         "ws": "none",
         "server_header": False,
         "access_log": False,  # ``watch`` tells of every request, with its id
