@@ -31,6 +31,7 @@ _MEANINGS = {
     404: "An unknown name",
     408: "The body did not come in time",
     413: "The body is too large",
+    415: "A body that is no form",
     421: "A name that is not this service's",
     422: "A field is unknown, missing or of the wrong type",
     429: "Too many requests in a minute",

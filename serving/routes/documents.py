@@ -46,6 +46,7 @@ from serving.service import Service
 
 __all__ = [
     "FORM",
+    "QUEUED",
     "WAIT_S",
     "answer_of",
     "chunks",
@@ -78,7 +79,11 @@ FORM = {
                     "type": "object",
                     "required": ["files"],
                     "properties": {
-                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+                        "files": {
+                            "type": "array",
+                            "items": {"type": "string", "format": "binary"},
+                            "minItems": 1,
+                        },
                         **{
                             name: {"type": _FIELD_TYPES.get(name, "string"), "description": field.description}
                             for name, field in UploadFields.model_fields.items()
@@ -90,10 +95,10 @@ FORM = {
     }
 }
 """How a form is documented, whose parts are read here and not by the framework."""
-_JOB: Responses = {202: {"model": JobAnswer, "description": "Ask /v1/jobs/{job_id} how it goes"}}
+QUEUED: Responses = {202: {"model": JobAnswer, "description": "Ask /v1/jobs/{job_id} how it goes"}}
 
 
-@router.post("/v1/documents", responses={**_JOB, **errors(400, 413)}, openapi_extra=FORM)
+@router.post("/v1/documents", responses={**QUEUED, **errors(400, 413, 415)}, openapi_extra=FORM)
 async def upload(request: Request, response: Response) -> JobAnswer:
     """Take files into the inbox and ingest them; a file name that is known is a new version of that document.
 
@@ -131,7 +136,7 @@ async def uploaded(
     return await _answered(service, job, response, wait=fields.wait)
 
 
-@router.post("/v1/text", responses={**_JOB, **errors(400)})
+@router.post("/v1/text", responses={**QUEUED, **errors(400)})
 async def text(body: TextRequest, request: Request, response: Response) -> JobAnswer:
     """Take a text that is in no file; the same name again is a new version of it."""
     service = service_of(request)
@@ -223,7 +228,7 @@ async def chunks(document_id: UUID, request: Request, limit: Limit = None, curso
     return await aside(listed)
 
 
-@router.delete("/v1/documents/{document_id}", responses={**_JOB, **errors(404)})
+@router.delete("/v1/documents/{document_id}", responses={**QUEUED, **errors(404)})
 async def delete(document_id: UUID, request: Request, response: Response, wait: bool = False) -> JobAnswer:
     """Remove a document from the inbox at once, and from the collection with its next generation."""
     service, caller = service_of(request), principal(request)

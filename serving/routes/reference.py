@@ -54,7 +54,7 @@ async def query(body: QueryRequest, request: Request) -> Response | AskAnswer:
     return await ask.answered(body, request)
 
 
-@router.post("/upload", responses=errors(400, 413), openapi_extra=documents.FORM)
+@router.post("/upload", responses={**documents.QUEUED, **errors(400, 413, 415)}, openapi_extra=documents.FORM)
 async def upload(request: Request, response: Response) -> JobAnswer:
     """Ingest files, as ``/v1/documents`` with ``wait``."""
     return await documents.uploaded(request, response, wait=True, names=_NAMES)

@@ -18,6 +18,7 @@ from serving.etags import UNCHANGED, is_known, tag_of, tagged
 from serving.guard import principal
 from serving.routes.common import errors, service_of
 from serving.schemas.search import (
+    NOT_BLANK,
     BatchAnswer,
     BatchItemAnswer,
     BatchRequest,
@@ -41,8 +42,8 @@ async def search(body: SearchRequest, request: Request) -> SearchAnswer:
 @router.get("/v1/search", response_model=SearchAnswer, responses={**UNCHANGED, **errors(400, 404, 503)})
 async def search_by_address(
     request: Request,
-    q: str,
-    k: int | None = None,
+    q: Annotated[str, Query(json_schema_extra=NOT_BLANK)],
+    k: Annotated[int | None, Query(ge=1, le=1000)] = None,
     mode: Mode | None = None,
     collection: Annotated[list[str] | None, Query(description="repeatable")] = None,
     document: Annotated[list[str] | None, Query(description="repeatable: an id or a source")] = None,

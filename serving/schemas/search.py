@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import SearchResult
@@ -14,6 +14,7 @@ from rag_platform.types import Around, Chunk, Condition, Fusion, Hit, Kind, Mode
 from serving.schemas.state import ErrorAnswer
 
 __all__ = [
+    "NOT_BLANK",
     "BatchAnswer",
     "BatchItemAnswer",
     "BatchRequest",
@@ -40,7 +41,11 @@ def _not_blank(text: str) -> str:
     return text
 
 
-Question = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS), AfterValidator(_not_blank)]
+NOT_BLANK: dict[str, JsonValue] = {"minLength": 1, "pattern": r"\S"}
+"""How the document says it."""
+Question = Annotated[
+    str, Field(max_length=MAX_QUERY_CHARACTERS, json_schema_extra=NOT_BLANK), AfterValidator(_not_blank)
+]
 
 
 class Request(BaseModel):
