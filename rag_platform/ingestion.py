@@ -18,10 +18,11 @@ from rag_platform.errors import Busy, CallerError
 from rag_platform.plan import embedding_table, plan
 from rag_platform.protocols import Manifest
 from rag_platform.stages import Progress
+from rag_platform.states import Ingested
 from rag_platform.system import System
-from rag_platform.types import Failure, Status, document_id
+from rag_platform.types import document_id
 
-__all__ = ["Ingested", "Source", "ingest", "outcome"]
+__all__ = ["Source", "ingest", "outcome"]
 
 _log = logging.getLogger(__name__)
 
@@ -32,33 +33,6 @@ _POLL_S = 0.5
 _PUBLISH_TRIES = 60
 _SENSOR_S = 3600.0
 """How long a sensor's claim is believed whose process is gone: its runs, unknown here, may still go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """What became of one document.
-
-    Attributes:
-        collection_name: The corpus it belongs to.
-        filename: Its path below that corpus's inbox.
-        pages_extracted: Pages, slides, chapters or sections.
-        chunks_created: Passages it was cut into.
-        chunks_indexed: Passages of it in the published generation, as it is now; 0 where it is not yet in.
-        document_id: Its identity; it survives edits.
-        status: ``ok``, ``unchanged``, ``empty``, ``failed``, ``unsupported``, ``pending`` or ``deleted``.
-        failure: Why it failed; None where it did not.
-        generation: The published generation of the corpus; 0 without any.
-    """
-
-    collection_name: str
-    filename: str
-    pages_extracted: int
-    chunks_created: int
-    chunks_indexed: int
-    document_id: str
-    status: Status
-    failure: Failure | None
-    generation: int
 
 
 def ingest(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from rag_platform import pipeline
 from rag_platform.embedding import encoders
@@ -14,91 +12,20 @@ from rag_platform.errors import RagError, UnknownName
 from rag_platform.protocols import Manifest
 from rag_platform.reranking import rerankers
 from rag_platform.stages import read_rows
+from rag_platform.states import (
+    CollectionState,
+    GenerationState,
+    GeneratorState,
+    Info,
+    Models,
+    ModelState,
+    StoredDocument,
+)
 from rag_platform.system import System
 from rag_platform.tables import chunks_from
-from rag_platform.types import Chunk, Condition, Document
+from rag_platform.types import Condition, Document
 
-__all__ = [
-    "CollectionState",
-    "GeneratorState",
-    "Info",
-    "ModelState",
-    "Models",
-    "StoredDocument",
-    "among",
-    "collections",
-    "info",
-    "models",
-    "stored",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
-    """A document with what was made of it; without pages or chunks where that stage has not run."""
-
-    entry: Entry
-    document: Document
-    chunks: tuple[Chunk, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Info:
-    """What a platform is set to, and how much it holds."""
-
-    home: Path
-    collection: str
-    embedding_model: str
-    reranker: str
-    llm_provider: str
-    n_collections: int
-    n_documents: int
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionState:
-    """A named corpus: how many documents it has, and its published generations, one an embedding model."""
-
-    name: str
-    n_documents: int
-    generations: tuple[Manifest, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelState:
-    """A model of a catalogue.
-
-    Attributes:
-        dim: Vector size; None of what makes no vectors.
-        max_tokens: What it reads of a text; None where nothing limits it.
-        active: The settings use it.
-        remedy: What is needed to load it here; None: nothing.
-    """
-
-    name: str
-    dim: int | None
-    max_tokens: int | None
-    licence: str
-    active: bool
-    remedy: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratorState:
-    """Who may answer a question; ``remedy`` says what is missing, None where nothing is."""
-
-    name: str
-    active: bool
-    remedy: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The models of every family."""
-
-    embedding: tuple[ModelState, ...]
-    rerankers: tuple[ModelState, ...]
-    generators: tuple[GeneratorState, ...]
+__all__ = ["among", "collections", "info", "models", "stored"]
 
 
 def among(system: System, documents: Sequence[str], collections: Sequence[str]) -> Condition:
@@ -158,7 +85,7 @@ def collections(system: System) -> list[CollectionState]:
         CollectionState(
             name,
             len(system.catalog.entries(name)),
-            tuple(manifest for manifest in published if manifest.collection == name),
+            tuple(_generation(manifest) for manifest in published if manifest.collection == name),
         )
         for name in system.catalog.collections()
     ]
@@ -187,6 +114,17 @@ def models(system: System) -> Models:
             for spec in rerankers.RERANKERS.values()
         ),
         tuple(_generators(system)),
+    )
+
+
+def _generation(manifest: Manifest) -> GenerationState:
+    return GenerationState(
+        manifest.model,
+        manifest.generation,
+        manifest.points,
+        len(manifest.documents),
+        manifest.dim,
+        manifest.alias,
     )
 
 

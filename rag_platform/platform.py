@@ -11,28 +11,19 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
-from uuid import UUID
 
 from rag_platform import ingestion, pipeline
 from rag_platform.errors import CallerError, RagError, UnknownName
-from rag_platform.ingestion import Ingested
-from rag_platform.listing import (
-    CollectionState,
-    Info,
-    Models,
-    StoredDocument,
-    collections,
-    info,
-    models,
-    stored,
-)
+from rag_platform.listing import collections, info, models, stored
 from rag_platform.privacy import keep_private
 from rag_platform.receiving import receive, safe_name, said
 from rag_platform.retrieval.filters import parse_filters
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.settings import Settings
+from rag_platform.states import CollectionState, Info, Ingested, Models, StoredDocument
 from rag_platform.system import System
-from rag_platform.types import Failure, document_id, fingerprint
+from rag_platform.talk import Conversation, Names
+from rag_platform.types import Failure, document_id, fingerprint, is_id
 
 if TYPE_CHECKING:
     from rag_platform.answering.ask import Event, Reply
@@ -45,10 +36,7 @@ if TYPE_CHECKING:
     from rag_platform.retrieval.search import SearchResult
     from rag_platform.stages import Progress
 
-__all__ = ["Conversation", "Names", "RagPlatform"]
-
-Names = str | Sequence[str] | None
-"""One collection, several, or the default one."""
+__all__ = ["RagPlatform"]
 
 
 class RagPlatform:
@@ -246,6 +234,25 @@ class RagPlatform:
             options=self._options(options, k, filters),
         )
 
+    def search_batch(
+        self,
+        queries: Sequence[str],
+        *,
+        collection: Names = None,
+        k: int | None = None,
+        filters: Sequence[str] = (),
+        options: SearchOptions | None = None,
+        embedding_model: str | None = None,
+    ) -> list[SearchResult | RagError]:
+        """Answer several questions, as ``search``; encoded together; one that fails stops none."""
+        from rag_platform.retrieval.batch import Wanted, search_together
+
+        names, model = self._names(collection), self._model(embedding_model)
+        known = [names] if isinstance(names, str) else names
+        how = self._options(options, k, filters)
+        wanted = [Wanted(query, known, model, how) for query in queries]
+        return search_together(self.system.searcher, wanted, self.system.cache)
+
     def explain(self, query: str, *, collection: Names = None, filters: Sequence[str] = ()) -> Explanation:
         """Return why a search finds what it finds: how the question was read, terms, candidates, times."""
         return self.search(query, collection=collection, filters=filters).explanation
@@ -391,7 +398,7 @@ class RagPlatform:
         return wanted
 
     def _entry(self, key: str, collection: str | None) -> Entry:
-        if not _is_id(key):
+        if not is_id(key):
             return self.system.catalog.entry(self._name(collection), key)
         entry = self.system.catalog.known(key)
         if entry.deleted:
@@ -411,36 +418,7 @@ class RagPlatform:
         return ingestion.ingest(self.system, named, password=password, force=force, progress=progress)
 
 
-class Conversation:
-    """A conversation with the documents; ``history`` is what was said, and can be carried on elsewhere."""
-
-    def __init__(self, platform: RagPlatform, collection: Names, generator: str | None) -> None:
-        self._platform, self._collection, self._generator = platform, collection, generator
-        self.history: list[Turn] = []
-
-    def ask(self, question: str, *, strict: bool = False) -> Reply:
-        """Answer the next question; one that fails leaves the history as it was."""
-        from rag_platform.answering.conversation import Turn
-
-        reply = self._platform.ask(
-            question,
-            collection=self._collection,
-            generator=self._generator,
-            history=self.history,
-            strict=strict,
-        )
-        self.history += [Turn("user", question), Turn("assistant", reply.answer)]
-        return reply
-
-
 def _refused(collection: str, source: str, error: RagError) -> Ingested:
     """Return what became of a file that could not even be copied into the inbox."""
     failure = Failure("inbox", error.code, str(error), error.retryable)
     return Ingested(collection, source, 0, 0, 0, document_id(collection, source), "failed", failure, 0)
-
-
-def _is_id(key: str) -> bool:
-    try:
-        return str(UUID(key)) == key
-    except ValueError:
-        return False

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
-from rag_platform.platform import Conversation, Names, RagPlatform
+from rag_platform.platform import RagPlatform
 from rag_platform.settings import Settings
 from rag_platform.system import System
+from rag_platform.talk import AsyncConversation, Names
 
 if TYPE_CHECKING:
-    from rag_platform.answering.ask import Event, Reply
-    from rag_platform.answering.conversation import Turn
+    from rag_platform.answering.ask import Event
 
-__all__ = ["AsyncConversation", "AsyncRagPlatform"]
+__all__ = ["AsyncRagPlatform"]
 
 _THREADS = 8
 
@@ -58,6 +58,7 @@ class AsyncRagPlatform:
     document = _threaded(RagPlatform.document)
     delete = _threaded(RagPlatform.delete)
     search = _threaded(RagPlatform.search)
+    search_batch = _threaded(RagPlatform.search_batch)
     explain = _threaded(RagPlatform.explain)
     ask = _threaded(RagPlatform.ask)
     collections = _threaded(RagPlatform.collections)
@@ -79,7 +80,7 @@ class AsyncRagPlatform:
 
     def chat(self, *, collection: Names = None, generator: str | None = None) -> AsyncConversation:
         """Begin a conversation, in which follow-ups are understood."""
-        return AsyncConversation(self, self.platform.chat(collection=collection, generator=generator))
+        return AsyncConversation(self, collection, generator)
 
     async def close(self) -> None:
         """Wait for what is running, then let go of models and files."""
@@ -95,19 +96,3 @@ class AsyncRagPlatform:
     async def off_loop(self, work: Callable[[], R]) -> R:
         """Do some work in one of the platform's threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-
-class AsyncConversation:
-    """``Conversation`` for asyncio."""
-
-    def __init__(self, platform: AsyncRagPlatform, conversation: Conversation) -> None:
-        self._platform, self._conversation = platform, conversation
-
-    @property
-    def history(self) -> Sequence[Turn]:
-        """What was said, in order."""
-        return self._conversation.history
-
-    async def ask(self, question: str, *, strict: bool = False) -> Reply:
-        """Answer the next question; one that fails leaves the history as it was."""
-        return await self._platform.off_loop(partial(self._conversation.ask, question, strict=strict))

@@ -45,6 +45,7 @@ __all__ = [
     "chunk_id",
     "document_id",
     "fingerprint",
+    "is_id",
 ]
 
 DEFAULT_COLLECTION = "nepali_docs"
@@ -89,6 +90,14 @@ def document_id(collection: str, source: str) -> str:
     True
     """
     return str(uuid5(_NAMESPACE, unicodedata.normalize("NFC", f"{collection}/{source}")))
+
+
+def is_id(key: str) -> bool:
+    """Say whether it is the identity of a document, and not its source."""
+    try:
+        return str(UUID(key)) == key
+    except ValueError:
+        return False
 
 
 def chunk_id(document: str, content_sha256: str, recipe: str, start: int, end: int) -> str:

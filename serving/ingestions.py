@@ -23,7 +23,7 @@ from typing import Literal, Self
 
 from rag_platform import ingestion
 from rag_platform.errors import DamagedFile, RagError, UnknownName
-from rag_platform.ingestion import Ingested
+from rag_platform.states import Ingested
 from rag_platform.storage import storage_errors, write_json
 from rag_platform.system import System
 from rag_platform.types import Failure, document_id

@@ -20,12 +20,13 @@ from rag_platform.embedding.encoders import can_load
 from rag_platform.entries import Entry
 from rag_platform.errors import MissingDependency, RagError, UnknownName
 from rag_platform.keys import Principal
-from rag_platform.listing import Models, among
+from rag_platform.listing import among
 from rag_platform.platform import RagPlatform
 from rag_platform.retrieval.batch import Wanted, search_together
 from rag_platform.retrieval.filters import Filters, parse_filters
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.result import SearchResult
+from rag_platform.states import Models
 from rag_platform.system import System
 from rag_platform.watching import waited
 from serving.chat_models import chat_models

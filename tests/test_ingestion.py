@@ -11,11 +11,12 @@ import pytest
 from support import TEXTS, drop, point_set
 from support import ingest as ingest_by_hand
 
-from rag_platform import ingestion, pipeline
+from rag_platform import pipeline
 from rag_platform.claims import Owner, new_owner, process_lives
 from rag_platform.errors import Busy, CallerError, UnknownName
 from rag_platform.ingestion import Source, ingest, outcome
 from rag_platform.plan import plan
+from rag_platform.states import Ingested
 from rag_platform.system import System
 
 MakeSystem = Callable[..., System]
@@ -106,7 +107,7 @@ def test_two_at_once_never_do_the_same_work(make_system: MakeSystem) -> None:
             with lock:
                 parsed.append(done.source)
 
-    results: list[list[ingestion.Ingested]] = []
+    results: list[list[Ingested]] = []
     threads = [
         threading.Thread(target=lambda: results.append(ingest(system, sources_of(system), progress=note)))
         for _ in range(3)
@@ -127,7 +128,7 @@ def test_it_waits_for_who_has_the_document(make_system: MakeSystem) -> None:
     system.catalog.observe(listing, now=time.time(), quiet_s=0, complete=[source])
     sensor = new_owner("sensor")
     assert len(system.catalog.claim(sensor, alive=lambda _: True)) == 1
-    results: list[ingestion.Ingested] = []
+    results: list[Ingested] = []
     thread = threading.Thread(target=lambda: results.extend(ingest(system, [source])))
     thread.start()
     time.sleep(0.3)

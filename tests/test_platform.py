@@ -17,7 +17,7 @@ import rag_platform
 from rag_platform import AsyncRagPlatform, RagPlatform
 from rag_platform.answering.ask import Delta, Done, Sources
 from rag_platform.errors import CallerError, NotPublished, UnknownName
-from rag_platform.platform import Conversation
+from rag_platform.talk import Conversation
 
 TAX = "सम्पत्ति कर कहिलेसम्म तिर्ने?"
 GUIDE = Path(__file__).parent.parent / "docs" / "python.md"

@@ -21,8 +21,8 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from rag_platform.errors import UnknownName
 from rag_platform.keys import Principal
-from rag_platform.listing import StoredDocument
 from rag_platform.receiving import receive, safe_name, said
+from rag_platform.states import StoredDocument
 from serving.etags import UNCHANGED, tagged
 from serving.guard import principal
 from serving.ingestions import Job

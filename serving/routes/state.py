@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 
 from rag_platform import __version__
 from rag_platform.errors import NotPublished, UnknownName
-from rag_platform.listing import CollectionState
+from rag_platform.states import CollectionState
 from serving.etags import UNCHANGED, tagged
 from serving.guard import principal
 from serving.paging import Cursor, Limit, Part, cut

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from rag_platform.entries import Entry
-from rag_platform.ingestion import Ingested
-from rag_platform.listing import StoredDocument
+from rag_platform.states import Ingested, StoredDocument
 from rag_platform.types import Chunk, Failure, Kind, Page, Status
 from serving.schemas.search import Request
 

@@ -7,8 +7,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
-from rag_platform.listing import CollectionState, Models, ModelState
-from rag_platform.protocols import Manifest
+from rag_platform.states import CollectionState, GenerationState, Models, ModelState
 
 __all__ = [
     "ChatError",
@@ -38,15 +37,15 @@ class GenerationAnswer(BaseModel):
     alias: str
 
     @classmethod
-    def of(cls, manifest: Manifest) -> Self:
+    def of(cls, state: GenerationState) -> Self:
         """Return the JSON form of a generation."""
         return cls(
-            embedding_model=manifest.model,
-            generation=manifest.generation,
-            points=manifest.points,
-            documents=len(manifest.documents),
-            dim=manifest.dim,
-            alias=manifest.alias,
+            embedding_model=state.model,
+            generation=state.generation,
+            points=state.points,
+            documents=state.n_documents,
+            dim=state.dim,
+            alias=state.alias,
         )
 
 
