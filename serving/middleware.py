@@ -176,8 +176,8 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is meant for this machine."""
         if scope["type"] == "http" and self.names and path_of(scope) not in self.exempt:
-            host = urlsplit(f"//{Headers(scope=scope).get('host', '')}").netloc
-            name = re.sub(r":\d+$", "", host).lower()
+            host = Headers(scope=scope).get("host", "")
+            name = re.sub(r":\d+$", "", _netloc(f"//{host}")).lower()
             if name not in self.names and not is_local(name):
                 remedy = "where a proxy sends it, name it in RAG_MCP_HOSTS"
                 await _refuse(
@@ -212,7 +212,16 @@ class OriginCheck:
         await self.app(scope, receive, send)
 
     def _is_allowed(self, origin: str, host: str) -> bool:
-        return urlsplit(origin).netloc == host or origin in self.allowed or "*" in self.allowed
+        is_own = bool(host) and _netloc(origin) == host
+        return is_own or origin in self.allowed or "*" in self.allowed
+
+
+def _netloc(address: str) -> str:
+    """Return whom an address names; of one that is none, nobody."""
+    try:
+        return urlsplit(address).netloc
+    except ValueError:
+        return ""
 
 
 async def _refuse(error: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
