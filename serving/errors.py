@@ -140,7 +140,8 @@ def _described(error: Exception) -> tuple[int, str, str]:
         faults = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()]
         return 422, "; ".join(faults), "invalid_request"
     if isinstance(error, HTTPException):
-        return error.status_code, str(error.detail), _HTTP_CODES.get(error.status_code, "http_error")
+        usual = _HTTP_CODES.get(error.status_code, "http_error")
+        return error.status_code, str(error.detail), getattr(error.__cause__, "code", usual)
     return 500, "internal error; the service's log has the details", "internal_error"
 
 

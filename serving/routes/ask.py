@@ -58,7 +58,7 @@ async def _events(asked: Asked, first: Event | None, request: Request) -> AsyncI
     try:
         while event is not None:
             if isinstance(event, Sources):
-                yield _event("sources", SourcesEvent(hits=[HitAnswer.of(hit) for hit in event.hits]))
+                yield _event("sources", SourcesEvent(hits=[HitAnswer.of_hit(hit) for hit in event.hits]))
             elif isinstance(event, Delta):
                 yield _event("delta", DeltaEvent(text=event.text))
             else:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 from uuid import UUID
 
 import anyio.to_thread
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
@@ -155,12 +155,17 @@ async def text(body: TextRequest, request: Request, response: Response) -> JobAn
 async def documents(
     request: Request,
     collection: str | None = None,
+    source: Annotated[str | None, Query(description="that document of the collection alone; or 404")] = None,
     deleted: bool = False,
     limit: Limit = None,
     cursor: Cursor = None,
 ) -> Response:
     """List the documents of a collection, or of all, with their state."""
     service, caller = service_of(request), principal(request)
+    if source is not None:
+        named = _collection(service, collection, caller)
+        entry = await aside(lambda: service.system.catalog.entry(named, source))
+        return tagged(request, DocumentsAnswer(documents=[DocumentAnswer.of(entry)]))
     part = Part(limit, cursor, "documents", collection, deleted, key=(str, str))
 
     def listed() -> Response:

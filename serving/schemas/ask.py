@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 from rag_platform.answering.conversation import Turn
 from rag_platform.answering.conversations import Kept
 from rag_platform.answering.reply import Reply, ReplyMode
-from serving.schemas.search import HitAnswer, Question, Request, SearchedBody
+from serving.schemas.search import HitAnswer, Name, Question, Request, SearchedBody
 
 __all__ = [
     "AskAnswer",
@@ -52,7 +52,7 @@ class AskRequest(SearchedBody):
     history: Annotated[list[TurnBody], Field(max_length=MAX_TURNS)] | None = Field(
         None, description="what was said before, without the question; the caller keeps it"
     )
-    conversation_id: str | None = Field(
+    conversation_id: Name | None = Field(
         None, description="of an earlier answer; the service keeps what was said"
     )
     tools: bool | None = Field(None, description="whether the model may search by itself")
@@ -136,7 +136,7 @@ class AskAnswer(BaseModel):
             searched=list(reply.searched),
             answer=reply.answer,
             citations=[CitationAnswer(**asdict(one)) for one in reply.citations],
-            hits=[HitAnswer.of(hit) for hit in reply.hits],
+            hits=[HitAnswer.of_hit(hit) for hit in reply.hits],
             refused=reply.refused,
             mode=reply.mode,
             generator=reply.generator,

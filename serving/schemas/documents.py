@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from rag_platform.entries import Entry
+from rag_platform.entries import Entry, StageRecord
 from rag_platform.states import Ingested, StoredDocument
-from rag_platform.types import Chunk, Failure, Kind, Page, Status
+from rag_platform.types import Chunk, Failure, Kind, Page, RegionKind, Status
 from serving.schemas.search import Request
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "JobAnswer",
     "PageAnswer",
     "PagesAnswer",
+    "RegionAnswer",
+    "StageAnswer",
     "StoredAnswer",
     "TextRequest",
     "UploadFields",
@@ -92,11 +94,14 @@ class FailureAnswer(BaseModel):
     stage: str
     code: str
     detail: str
+    retryable: bool = Field(description="it may pass later, without a change of the document")
 
     @classmethod
     def of(cls, failure: Failure) -> Self:
         """Return the JSON form of a failure."""
-        return cls(stage=failure.stage, code=failure.code, detail=failure.message)
+        return cls(
+            stage=failure.stage, code=failure.code, detail=failure.message, retryable=failure.retryable
+        )
 
 
 class IngestedAnswer(BaseModel):
@@ -140,6 +145,25 @@ class JobAnswer(BaseModel):
     documents: list[IngestedAnswer]
 
 
+class StageAnswer(BaseModel):
+    """The last outcome of one stage for a document."""
+
+    fingerprint: str = Field(description="changes with the input and with how the stage works")
+    n_rows: int
+    measures: dict[str, int | float | str]
+    error: FailureAnswer | None
+
+    @classmethod
+    def of(cls, record: StageRecord) -> Self:
+        """Return the JSON form of an outcome."""
+        return cls(
+            fingerprint=record.fingerprint,
+            n_rows=record.n_rows,
+            measures=dict(record.measures),
+            error=FailureAnswer.of(record.failure) if record.failure else None,
+        )
+
+
 class DocumentAnswer(BaseModel):
     """A document and its state."""
 
@@ -154,6 +178,8 @@ class DocumentAnswer(BaseModel):
     n_chunks: int
     updated_at: datetime
     error: FailureAnswer | None
+    claimed: str | None = Field(description="the version of the file that was last taken up")
+    stages: dict[str, StageAnswer]
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
@@ -170,6 +196,8 @@ class DocumentAnswer(BaseModel):
             n_chunks=entry.n_chunks,
             updated_at=datetime.fromtimestamp(entry.updated_at, UTC),
             error=FailureAnswer.of(entry.failure) if entry.failure else None,
+            claimed=entry.claimed,
+            stages={name: StageAnswer.of(record) for name, record in entry.stages.items()},
         )
 
 
@@ -178,6 +206,17 @@ class DocumentsAnswer(BaseModel):
 
     documents: list[DocumentAnswer]
     next_cursor: str | None = Field(None, description="of the next part; null: that was all")
+
+
+class RegionAnswer(BaseModel):
+    """A heading, table or picture's text on a page: code points of the page's text."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    start: int
+    end: int
+    kind: RegionKind
+    level: int
 
 
 class PageAnswer(BaseModel):
@@ -191,6 +230,7 @@ class PageAnswer(BaseModel):
     score: float
     suspect: bool
     reason: str
+    regions: list[RegionAnswer]
 
     @classmethod
     def of(cls, page: Page) -> Self:
@@ -209,6 +249,7 @@ class ChunkAnswer(BaseModel):
     page_first: int
     page_last: int
     token_count: int
+    overlap: int
     kind: Kind
     language: str
     path: str

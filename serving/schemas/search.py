@@ -19,6 +19,7 @@ __all__ = [
     "BatchItemAnswer",
     "BatchRequest",
     "HitAnswer",
+    "Name",
     "PassageAnswer",
     "Question",
     "Request",
@@ -46,6 +47,8 @@ NOT_BLANK: dict[str, JsonValue] = {"minLength": 1, "pattern": r"\S"}
 Question = Annotated[
     str, Field(max_length=MAX_QUERY_CHARACTERS, json_schema_extra=NOT_BLANK), AfterValidator(_not_blank)
 ]
+Name = Annotated[str, Field(max_length=4_000)]
+"""Of something: longer than any path. Only a text with a limit is checked for halves of characters."""
 
 
 class Request(BaseModel):
@@ -70,15 +73,15 @@ class SearchedBody(Request):
     filters: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100)] = Field(
         [], description="what passages must be like, as year=2081, published>=2080-04-01, ministry=शिक्षा"
     )
-    collection: str | None = None
-    collections: Annotated[list[str], Field(min_length=1, max_length=100)] | None = Field(
+    collection: Name | None = None
+    collections: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
         None, description="several collections, searched together; instead of collection"
     )
-    documents: Annotated[list[str], Field(min_length=1, max_length=100)] | None = Field(
+    documents: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
         None, description="only these documents, by id or source"
     )
-    embedding_model: str | None = None
-    reranker: str | None = Field(None, description="none, or the one that the service is set to")
+    embedding_model: Name | None = None
+    reranker: Name | None = Field(None, description="none, or the one that the service is set to")
     threshold: Annotated[float, Field(allow_inf_nan=False)] | None = None
     per_document: Annotated[int, Field(ge=0, le=1000)] = 0
     per_page: Annotated[int, Field(ge=0, le=1000)] = 0
@@ -86,6 +89,9 @@ class SearchedBody(Request):
     neighbours: Annotated[int, Field(ge=0, le=20)] = Field(0, description="passages before and after a hit")
     around: Around = Field("nothing", description="what else comes with a hit: all of its page or section")
     keywords: Annotated[int, Field(ge=0, le=50)] = Field(0, description="telling words of each hit")
+    wordings: Annotated[list[Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS)]], Field(max_length=8)] = (
+        Field([], description="the question in other words, which are searched, too")
+    )
 
     @model_validator(mode="after")
     def _weights_count(self) -> Self:
@@ -115,6 +121,7 @@ class SearchedBody(Request):
             neighbours=self.neighbours,
             around=self.around,
             keywords=self.keywords,
+            wordings=self.wordings,
         )
 
 
@@ -126,25 +133,8 @@ class SearchRequest(SearchedBody):
 
 
 class PassageAnswer(BaseModel):
-    """A passage that came along with a hit."""
+    """A passage as it is stored."""
 
-    chunk_id: str
-    source: str
-    page_first: int
-    page_last: int
-    text: str
-
-    @classmethod
-    def of(cls, chunk: Chunk) -> Self:
-        """Return the JSON form of a passage."""
-        return cls(**{name: getattr(chunk, name) for name in cls.model_fields})
-
-
-class HitAnswer(BaseModel):
-    """One passage found."""
-
-    rank: int
-    score: float
     text: str
     source: str
     page_first: int
@@ -153,36 +143,40 @@ class HitAnswer(BaseModel):
     end: int
     document_id: str
     chunk_id: str
+    collection: str
+    content_sha256: str
+    ordinal: int
+    token_count: int
+    overlap: int
     language: str
     kind: Kind
     path: str
     header: str
     fields: dict[str, list[str | int]]
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> PassageAnswer:
+        """Return the JSON form of a passage."""
+        return PassageAnswer(**{name: getattr(chunk, name) for name in PassageAnswer.model_fields})
+
+
+class HitAnswer(PassageAnswer):
+    """One passage found, with passages that came along with it."""
+
+    rank: int
+    score: float
     scores: dict[str, float]
     context: list[PassageAnswer]
     duplicates: list[PassageAnswer]
     keywords: list[str]
 
     @classmethod
-    def of(cls, hit: Hit) -> Self:
+    def of_hit(cls, hit: Hit) -> HitAnswer:
         """Return the JSON form of a hit."""
-        chunk = hit.chunk
         return cls(
+            **{name: getattr(hit.chunk, name) for name in PassageAnswer.model_fields},
             rank=hit.rank,
             score=hit.score,
-            text=chunk.text,
-            source=chunk.source,
-            page_first=chunk.page_first,
-            page_last=chunk.page_last,
-            start=chunk.start,
-            end=chunk.end,
-            document_id=chunk.document_id,
-            chunk_id=chunk.chunk_id,
-            language=chunk.language,
-            kind=chunk.kind,
-            path=chunk.path,
-            header=chunk.header,
-            fields={name: list(values) for name, values in chunk.fields.items()},
             scores=dict(hit.scores),
             context=[PassageAnswer.of(one) for one in hit.context],
             duplicates=[PassageAnswer.of(one) for one in hit.duplicates],
@@ -209,7 +203,7 @@ class SearchAnswer(BaseModel):
         """Return the JSON form of a search; ``understood`` says what its filters were taken for."""
         return cls(
             query=result.query,
-            hits=[HitAnswer.of(hit) for hit in result.hits],
+            hits=[HitAnswer.of_hit(hit) for hit in result.hits],
             collection=result.collection,
             embedding_model=result.model,
             generation=result.generation,

@@ -316,7 +316,7 @@ def test_the_last_sweep_is_shown(tmp_path: Path) -> None:
 
 def test_no_leaderboard_is_404(client: httpx.Client) -> None:
     answer = client.get("/v1/leaderboard")
-    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_published")
     assert "rag sweep" in answer.json()["detail"]
     assert client.get("/v1/leaderboard", params={"run": "../../x"}).status_code == 404
 
