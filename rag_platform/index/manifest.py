@@ -72,7 +72,8 @@ def slug(name: str) -> str:
         return "--".join(parts)
     kept = "".join(char if _is_safe(char) else "-" for char in name)[:40]
     kept = re.sub(r"([-_.])[-_.]+", r"\1", kept).strip("-_.")
-    return "-".join(filter(None, (kept, hashlib.sha256(name.encode()).hexdigest()[:12])))
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return "-".join(filter(None, (kept, digest)))
 
 
 def _is_plain(part: str) -> bool:

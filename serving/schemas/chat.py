@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rag_platform.answering.reply import ReplyMode
 from rag_platform.errors import CallerError
 from serving.schemas.ask import CitationAnswer, UnsupportedAnswer
+from serving.schemas.search import Name
 
 __all__ = [
     "ChatAnswer",
@@ -79,7 +80,7 @@ class ChatRequest(_Tolerant):
     filters: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100)] = Field(
         [], description="what passages must be like, as in /v1/ask"
     )
-    documents: Annotated[list[str], Field(min_length=1, max_length=100)] | None = Field(
+    documents: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
         None, description="only these documents, as in /v1/ask"
     )
     strict: bool = Field(False, description="leave out what the documents do not support")

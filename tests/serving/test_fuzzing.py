@@ -6,11 +6,13 @@ Schemathesis makes the requests; ``FUZZ=10`` makes ten times as many of those th
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -195,6 +197,51 @@ def is_fine(status: int | None, headers: list[tuple[str, bytes]]) -> bool:
     """Say whether nothing is wrong here; 501 is the answer to a way of sending that nobody knows."""
     is_unknown = status == 501 and any(name == "transfer-encoding" for name, _ in headers)
     return status is None or 200 <= status < 500 or is_unknown
+
+
+HALF = "\ud800क\x00"
+"""Half a character, which JSON can hold and no file name, database or encoder can."""
+TEXTS: dict[str, dict[str, Any]] = {
+    "/v1/search": {
+        "query": HALF,
+        "collection": HALF,
+        "collections": [HALF],
+        "documents": [HALF],
+        "filters": [f"year={HALF}"],
+        "embedding_model": HALF,
+        "reranker": HALF,
+    },
+    "/v1/ask": {
+        "question": HALF,
+        "collection": HALF,
+        "model": HALF,
+        "conversation_id": HALF,
+        "history": [{"role": "user", "content": HALF}],
+    },
+    "/v1/chat/completions": {
+        "model": HALF,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": HALF}]}],
+        "documents": [HALF],
+        "response_format": {"type": HALF},
+    },
+    "/v1/text": {"text": HALF, "name": HALF, "collection": HALF, "metadata": {HALF: HALF}},
+}
+NEEDED = {
+    "/v1/search": {"query": "कर"},
+    "/v1/ask": {"question": "कर"},
+    "/v1/chat/completions": {"model": "rag", "messages": [{"role": "user", "content": "कर"}]},
+    "/v1/text": {"text": "कर"},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "field"), [(path, field) for path, fields in TEXTS.items() for field in fields]
+)
+def test_half_a_character_is_refused(service: Service, path: str, field: str) -> None:
+    body = json.dumps({**NEEDED[path], field: TEXTS[path][field]}).encode()
+    headers = {"content-type": "application/json"}
+    found = service.session.post(service.address + path, data=body, headers=headers, timeout=LIMIT_S)
+    assert found.status_code in (400, 404, 422)
 
 
 def answered(port: int, method: str, path: str, headers: list[tuple[str, bytes]], body: bytes) -> int | None:
