@@ -117,6 +117,7 @@ def fit(everything: Sequence[Asked]) -> None:
         for train, test in GroupKFold(10).split(x, y, [one.case.case_id for one, _ in rows]):
             line.fit(x[train], y[train], logisticregression__sample_weight=w[train])
             p[test] = line.predict_proba(x[test])[:, 1]
+        read = np.quantile(p[y], 0.01)
         p *= np.array([LACKING if e.lacks_kind else 1.0 for _, e in rows])
         line.fit(x, y, logisticregression__sample_weight=w)
         weights = line[-1].coef_[0] / line[0].scale_
@@ -125,7 +126,7 @@ def fit(everything: Sequence[Asked]) -> None:
         shown = {name: round(float(w), 2) for name, w in zip(model.weights, weights, strict=True)}
         print(
             f"{view}: intercept {intercept:.2f}, {shown}, refused {refused:.2f}, read"
-            f" {np.quantile(p[y], 0.01):.2f} ({len(rows)} rows, AUC {roc_auc_score(y, p):.3f} in 10 folds)"
+            f" {read:.2f} ({len(rows)} rows, AUC {roc_auc_score(y, p):.3f} in 10 folds)"
         )
 
 

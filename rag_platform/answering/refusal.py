@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, Protocol
 
@@ -43,14 +43,16 @@ View = Literal["near", "near_unscored", "scored", "worded", "foreign"]
 class Gate(Protocol):
     """Tells that the documents do not answer."""
 
-    def refuses(self, question: str, result: SearchResult, found: Ranked | None = None) -> bool | None:
+    def refuses(
+        self, question: str, result: SearchResult, found: Ranked | None = None, *, is_read: bool = False
+    ) -> bool | None:
         """Say whether a question is refused, None where nothing tells.
 
         Args:
             question: As it was searched.
             result: What was found.
-            found: The sentences of the hits that would answer; None: a model reads the hits and can refuse
-                itself, so only the hopeless are refused.
+            found: The sentences of the hits, the best first; None: they were not ranked.
+            is_read: A model reads the hits and can refuse itself: only the hopeless are refused.
         """
         ...
 
@@ -100,8 +102,8 @@ class _Model:
 
 
 MODELS: Mapping[View, _Model] = {
-    "near": _Model(-4.18, {"best": 6.72, "margin": 9.30, "foreign": 1.27}, 0.66, 0.09),
-    "near_unscored": _Model(-4.30, {"best": 9.46, "foreign": 1.22}, 0.62, 0.08),
+    "near": _Model(-4.18, {"best": 6.72, "margin": 9.30, "foreign": 1.27}, 0.66, 0.20),
+    "near_unscored": _Model(-4.30, {"best": 9.46, "foreign": 1.22}, 0.62, 0.20),
     "scored": _Model(-2.96, {"passage": 1.92, "sentence": 0.87, "margin": 12.71, "agreed": 1.35}, 0.60, 0.09),
     "worded": _Model(-2.51, {"passage": 3.33, "sentence": 1.85}, 0.57, 0.07),
     "foreign": _Model(-2.21, {"margin": 25.40, "spread": 4.85}, 0.56, 0.30),
@@ -121,15 +123,22 @@ class CalibratedGate:
         seen = evidence(question, result, found)
         return MODELS[seen.view].probability(seen)
 
-    def refuses(self, question: str, result: SearchResult, found: Ranked | None = None) -> bool | None:
-        """Say whether a question is refused, None where neither scores nor words tell."""
+    def refuses(
+        self, question: str, result: SearchResult, found: Ranked | None = None, *, is_read: bool = False
+    ) -> bool | None:
+        """Say whether a question is refused, None where neither scores nor words tell.
+
+        Who reads the hits may find what is asked for beside the best sentence.
+        """
         if not result.hits:
             return True
         seen = evidence(question, result, found)
         if seen.view == "foreign" and not _is_scored(result):
             return None
         model = MODELS[seen.view]
-        return model.probability(seen) < (model.read if found is None else model.refused)
+        if is_read:
+            return model.probability(replace(seen, lacks_kind=False)) < model.read
+        return model.probability(seen) < model.refused
 
 
 def answers_alone(question: str, passages: Sequence[Passage], found: Ranked) -> bool:

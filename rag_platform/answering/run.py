@@ -17,6 +17,7 @@ from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.fitting import fitted
 from rag_platform.answering.nearness import Nearness
 from rag_platform.answering.prompts import PromptGenerator, messages, refusal, spoken, written
+from rag_platform.answering.ranked import ranked
 from rag_platform.answering.refusal import Gate
 from rag_platform.answering.reply import Delta, Done, Event, Reply, ReplyMode, Sources
 from rag_platform.protocols import Generator
@@ -40,7 +41,7 @@ class Run:
         gate: None: the generator alone refuses.
         strict: Leave out what the sources do not support.
         page_of: Tells the page of a position of a chunk's document; None: the first that the chunk touches.
-        load_near: Returns what compares sentences with the question where no model answers; None: words do.
+        load_near: Returns what compares sentences with the question; None: words tell alone.
         expander: Writes the question in other words that are searched, too; None: nothing does.
         searched: All that was searched by now, as it was worded.
         said: The answer so far, as it was told.
@@ -87,15 +88,14 @@ class Run:
         if isinstance(self.generator, ExtractiveGenerator):
             with step("generation"):
                 return [self._quoted(self.generator, asked, result)]
-        if self.gate and self.gate.refuses(asked, result):
+        if self.is_hopeless(asked, result):
             return [refusal(self.question)]
         is_read = isinstance(self.generator, Chat)
         return self.pieces(asked if is_read else result.explanation.reading or asked, result.hits)
 
     def _quoted(self, extractive: ExtractiveGenerator, asked: str, result: SearchResult) -> str:
         """Return the sentences of the hits that answer; where no gate knows, the generator alone refuses."""
-        by = extractive.by(self.load_near() if self.load_near else None)
-        passages = [passage(hit) for hit in result.hits]
+        by, passages = extractive.by(self._near), [passage(hit) for hit in result.hits]
         found = by.ranked(asked, passages, result.explanation.reading)
         refused = self.gate.refuses(asked, result, found) if self.gate else None
         if refused is None:
@@ -104,7 +104,16 @@ class Run:
 
     def is_hopeless(self, asked: str, result: SearchResult) -> bool:
         """Say whether nothing that was found can answer, so that a model need not read it."""
-        return bool(self.gate and self.gate.refuses(asked, result))
+        if self.gate is None:
+            return False
+        found, passages = None, [passage(hit) for hit in result.hits]
+        if near := self._near:
+            found = ranked(asked, passages, reading=result.explanation.reading, near=near)
+        return bool(self.gate.refuses(asked, result, found, is_read=True))
+
+    @property
+    def _near(self) -> Nearness | None:
+        return self.load_near() if self.load_near else None
 
     def pieces(self, asked: str, hits: Sequence[Hit]) -> Iterator[str]:
         """Yield what the generator says to a question, unchecked; without hits a model is not asked."""

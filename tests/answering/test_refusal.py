@@ -95,7 +95,7 @@ def test_who_reads_refuses_less() -> None:
     question = "मोटरसाइकल आयात प्रतिबन्ध कहिले हट्यो?"
     result = searched(question, margin=0.1)
     assert GATE.refuses(question, result, WORDS) is True
-    assert GATE.refuses(question, result) is False
+    assert GATE.refuses(question, result, is_read=True) is False
 
 
 @pytest.mark.parametrize("told", [{"fusion": "rrf"}, {"reranker": "BAAI/bge-reranker-v2-m3"}])
@@ -132,6 +132,17 @@ def test_a_sentence_without_the_number_that_is_asked_for_is_a_tenth_as_probable(
     lacks = replace(has, lacks_kind=True)
     assert GATE.probability(FEE, result, lacks) == pytest.approx(0.1 * GATE.probability(FEE, result, has))
     assert [GATE.refuses(FEE, result, one) for one in (has, lacks)] == [False, True]
+    assert not GATE.refuses(FEE, result, lacks, is_read=True)  # who reads may find it elsewhere
+
+
+def test_a_question_without_a_word_of_its_passage_is_read() -> None:
+    """By words it is hopeless; by meaning it is not, though without a model it is refused."""
+    question = "चक्का गुडाउन खल्ती कति रित्तिन्छ?"
+    result = searched(question, margin=0.02, match=0.7, scores={"dense": 0.6, "dense_rank": 1.0})
+    assert GATE.refuses(question, result, is_read=True)
+    found = Ranked((), is_near=True, best=0.45)
+    assert GATE.refuses(question, result, found)
+    assert not GATE.refuses(question, result, found, is_read=True)
 
 
 def test_without_a_search_the_sentences_decide() -> None:
@@ -144,7 +155,7 @@ def test_without_a_search_the_sentences_decide() -> None:
 
 def test_nothing_found_is_refused() -> None:
     result = replace(searched(FEE), hits=())
-    assert (GATE.refuses(FEE, result), GATE.probability(FEE, result)) == (True, 0.0)
+    assert (GATE.refuses(FEE, result, is_read=True), GATE.probability(FEE, result)) == (True, 0.0)
 
 
 def test_the_weights_are_of_what_the_evidence_holds() -> None:
