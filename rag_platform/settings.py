@@ -7,44 +7,19 @@ in a shared ``.env`` are ignored; a misspelt key of ours is an error.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from dotenv import dotenv_values
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rag_platform.errors import InvalidSetting
-from rag_platform.settings_file import FOREIGN_NAMES, check_names, described, parted, written
+from rag_platform.settings_defaults import FULL_PROFILE, SWEEP_EMBEDDERS, SWEEP_RERANKERS
+from rag_platform.settings_file import described, gathered, parted, told, written
 from rag_platform.types import DEFAULT_COLLECTION, DEFAULT_KINDS, Fusion, Kind, Mode
 
-__all__ = ["FOREIGN_NAMES", "FULL_PROFILE", "SWEEP_EMBEDDERS", "SWEEP_RERANKERS", "Settings", "example"]
-
-FULL_PROFILE: dict[str, str] = {
-    "EMBEDDING_MODEL": "intfloat/multilingual-e5-large",
-    "RERANKER_MODEL": "BAAI/bge-reranker-v2-m3",
-    "LLM_PROVIDER": "ollama",
-    "TESSERACT_LANGUAGES": "nep",
-}
-"""Defaults of the reference system that need models or habits this one does not assume."""
-
-
-SWEEP_EMBEDDERS = (
-    "BAAI/bge-m3",
-    "intfloat/multilingual-e5-small",
-    "intfloat/multilingual-e5-base",
-    "intfloat/multilingual-e5-large",
-    "intfloat/multilingual-e5-large-instruct",
-    "Qwen/Qwen3-Embedding-0.6B",
-    "jinaai/jina-embeddings-v3",
-    "jinaai/jina-embeddings-v5-text-nano-retrieval",
-    "jinaai/jina-embeddings-v5-text-small-retrieval",
-    "Alibaba-NLP/gte-multilingual-base",
-)
-SWEEP_RERANKERS = ("BAAI/bge-reranker-v2-m3", "Qwen/Qwen3-Reranker-0.6B", "BAAI/bge-reranker-v2-gemma")
-"""The grid of the published table for Nepali."""
+__all__ = ["Settings", "example"]
 
 _HEADINGS = {
     "RAG_HOME": "Where things are",
@@ -403,17 +378,8 @@ class Settings(BaseSettings):
         """
         if env_file is not None and env_file != Path(".env") and not env_file.is_file():
             raise InvalidSetting(f"the settings file {env_file} does not exist; check --env-file")
-        from_file = dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
         given = {name: str(value) for name, value in overrides.items() if value is not None}
-        check_names(from_file, cls.names(), f"in {env_file}")
-        check_names(os.environ, cls.names(), "in the environment")
-        check_names(given, cls.names(), "among the overrides")
-        merged = {
-            name: value
-            for source in (from_file, os.environ, given)
-            for name, value in source.items()
-            if name in cls.names() and value
-        }
+        merged = gathered(env_file, given, cls.names())
         if merged.get("RAG_PROFILE") == "full":
             merged = {**FULL_PROFILE, **merged}
         lists = {str(f.validation_alias) for f in cls.model_fields.values() if NoDecode in f.metadata}
@@ -443,7 +409,7 @@ class Settings(BaseSettings):
 
         Nothing else is read: partitions are made of them.
         """
-        given = {**(dotenv_values(env_file) if env_file.is_file() else {}), **os.environ}
+        given = told(env_file)
         embedders, rerankers = (given.get(f"RAG_SWEEP_{name}") for name in ("EMBEDDERS", "RERANKERS"))
         return (
             tuple(parted(embedders)) if embedders else SWEEP_EMBEDDERS,
@@ -454,7 +420,7 @@ class Settings(BaseSettings):
     @classmethod
     def embedding_names(cls, env_file: Path = Path(".env")) -> tuple[tuple[str, ...], str]:
         """Return the embedding models that are named, and the file of named models; nothing else is read."""
-        given = {**(dotenv_values(env_file) if env_file.is_file() else {}), **os.environ}
+        given = told(env_file)
         listed = parted(given.get("RAG_EMBEDDERS") or "")
         names = filter(None, (given.get("EMBEDDING_MODEL"), *listed))
         return tuple(dict.fromkeys(names)), given.get("RAG_MODEL_PROFILES") or ""

@@ -1,4 +1,4 @@
-"""How settings stand in an environment file: lists, defaults, and names that are a slip of ours.
+"""How settings stand in an environment file and the environment: names, lists, defaults, slips of ours.
 
 Which settings there are stands in ``settings``.
 """
@@ -6,18 +6,53 @@ Which settings there are stands in ``settings``.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, get_args, get_origin
 
+from dotenv import dotenv_values
 from pydantic.fields import FieldInfo
 
 from rag_platform.errors import InvalidSetting
 
-__all__ = ["FOREIGN_NAMES", "check_names", "described", "parted", "written"]
+__all__ = ["FOREIGN_NAMES", "check_names", "described", "gathered", "parted", "told", "written"]
 
 FOREIGN_NAMES = frozenset({"LLM_MODEL", "OLLAMA_MODELS", "REQUESTS_PER_MINUTE"})
 """Names that other programs really use and that look like a slip of ours: never refused."""
+
+
+def gathered(env_file: Path | None, overrides: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:
+    """Return what is said of the known settings: overrides before environment before the file.
+
+    Args:
+        env_file: Where there is none, nothing is read.
+        overrides: Values by name.
+        known: The names of all settings.
+
+    Raises:
+        InvalidSetting: A name is a slip of one of them, wherever it stands.
+    """
+    from_file = _read(env_file)
+    check_names(from_file, known, f"in {env_file}")
+    check_names(os.environ, known, "in the environment")
+    check_names(overrides, known, "among the overrides")
+    return {
+        name: value
+        for source in (from_file, os.environ, overrides)
+        for name, value in source.items()
+        if name in known and value
+    }
+
+
+def told(env_file: Path) -> dict[str, str | None]:
+    """Return what file and environment say, whoever's it is; nothing is checked."""
+    return {**_read(env_file), **os.environ}
+
+
+def _read(env_file: Path | None) -> dict[str, str | None]:
+    return dotenv_values(env_file) if env_file is not None and env_file.is_file() else {}
 
 
 def check_names(given: Iterable[str], known: Sequence[str], where: str) -> None:

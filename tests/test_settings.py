@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from rag_platform.errors import InvalidSetting
-from rag_platform.settings import FOREIGN_NAMES, Settings, example
+from rag_platform.settings import Settings, example
+from rag_platform.settings_file import FOREIGN_NAMES
 
 REFERENCE = {
     "QDRANT_URL": "",

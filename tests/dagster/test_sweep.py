@@ -22,7 +22,7 @@ from jobs.ranges import KeyRange
 from jobs.run import execute
 from jobs.sweep import sweep
 from rag_platform.evaluation.results import last_used
-from rag_platform.settings import SWEEP_EMBEDDERS, SWEEP_RERANKERS
+from rag_platform.settings_defaults import SWEEP_EMBEDDERS, SWEEP_RERANKERS
 from rag_platform.sweeping.request import SweepRequest
 from rag_platform.system import System
 
