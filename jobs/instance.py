@@ -40,7 +40,7 @@ def rendered(home: Path) -> str:
 
 def home_for(settings: Settings) -> Path:
     """Render the ``dagster.yaml`` of these settings' home and return the folder for ``DAGSTER_HOME``."""
-    home = settings.home.expanduser().absolute() / "dagster"
+    home = settings.root / "dagster"
     file, wanted = home / "dagster.yaml", rendered(home)
     found = file.read_text("utf-8") if file.exists() else _MARK
     if found.startswith(_MARK) and found != wanted:

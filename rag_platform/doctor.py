@@ -159,7 +159,7 @@ def _profile(settings: Settings) -> Iterator[Finding]:
 
 
 def _home(settings: Settings) -> Finding:
-    home = settings.home.expanduser().absolute()
+    home = settings.root
     nearest = next(path for path in (home, *home.parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=nearest):

@@ -51,7 +51,7 @@ class QuestionLog:
     @classmethod
     def of(cls, home: Path) -> Self:
         """Return the log of the services of a home."""
-        return cls(home.expanduser().absolute() / "logs")
+        return cls(home / "logs")
 
     @property
     def path(self) -> Path:

@@ -426,6 +426,11 @@ class Settings(BaseSettings):
         return tuple(dict.fromkeys(names)), given.get("RAG_MODEL_PROFILES") or ""
 
     @property
+    def root(self) -> Path:
+        """The folder of ``RAG_HOME``, wherever this process goes."""
+        return self.home.expanduser().absolute()
+
+    @property
     def active_embedders(self) -> tuple[str, ...]:
         """The models that ingest embeds."""
         return self.embedders or (self.embedding_model,)

@@ -56,7 +56,7 @@ class System:
 
     def __init__(self, settings: Settings, *, index: Index | None = None) -> None:
         self.settings = settings
-        self.home = settings.home.expanduser().absolute()
+        self.home = settings.root
         first_time = not (self.home / "catalog.sqlite").exists()
         self.catalog = Catalog(self.home / "catalog.sqlite", default_collection=settings.collection_name)
         self.inbox = Inbox(self.home / "inbox", root_collection=self.catalog.collections()[0])

@@ -36,7 +36,7 @@ def asked_keys(settings: Settings) -> Keys | None:
     is_asked = settings.api_keys == "required" or not (
         settings.api_keys == "off" or settings.open_to_all or is_local(settings.host)
     )
-    return Keys(settings.home.expanduser().absolute()) if is_asked else None
+    return Keys(settings.root) if is_asked else None
 
 
 def check_binding(settings: Settings) -> None:

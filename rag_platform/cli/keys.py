@@ -94,7 +94,7 @@ def _scope(name: str) -> Scope:
 def _keys(env_file: EnvFile, verbose: bool) -> Keys:
     from rag_platform.keys import Keys
 
-    return Keys(open_settings(env_file, verbose).home.expanduser().absolute())
+    return Keys(open_settings(env_file, verbose).root)
 
 
 def _row(key: Key) -> Row:

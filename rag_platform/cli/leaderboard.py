@@ -213,7 +213,7 @@ def gate(
 
 
 def _home(env_file: Path | None, verbose: bool) -> Path:
-    return open_settings(env_file, verbose).home.expanduser().absolute()
+    return open_settings(env_file, verbose).root
 
 
 def _run(home: Path, run_id: str | None) -> Run:

@@ -61,7 +61,7 @@ def with_password(settings: Settings, password: str | None) -> Settings:
 
 def open_system(settings: Settings, *, must_exist: bool = False) -> System:
     """Wire the system; reading commands make no new home where there is none."""
-    home = settings.home.expanduser().absolute()
+    home = settings.root
     if must_exist and not (home / "catalog.sqlite").exists():
         raise NotPublished(
             f"nothing is stored at {home} yet; fill it with: rag ingest PATH, or set RAG_HOME to another"

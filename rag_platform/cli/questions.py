@@ -320,10 +320,10 @@ def questions_from_log(
     from rag_platform.question_log import QuestionLog
 
     settings = open_settings(env_file, verbose)
-    kept = QuestionLog.of(settings.home).files if log is None else [log]
+    kept = QuestionLog.of(settings.root).files if log is None else [log]
     if not kept:
         raise CallerError(
-            f"no service has kept a question in {settings.home}; set RAG_QUESTION_LOG=true, or name a log"
+            f"no service has kept a question in {settings.root}; set RAG_QUESTION_LOG=true, or name a log"
         )
     found = list(from_log(*kept))
     write_questions(out, found)

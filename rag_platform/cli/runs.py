@@ -104,4 +104,4 @@ def _load(name: str, env_file: Path | None, verbose: bool) -> Run:
 
 
 def _home(env_file: Path | None, verbose: bool) -> Path:
-    return open_settings(env_file, verbose).home.expanduser().absolute()
+    return open_settings(env_file, verbose).root
