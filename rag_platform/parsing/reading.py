@@ -29,7 +29,7 @@ __all__ = [
     "stored_page",
 ]
 
-PARSER = "parser-3"
+PARSER = "parser-4"
 """Raise it whenever any reader's output changes: it is part of every page table's fingerprint."""
 
 OCR_OFF = "OCR is switched off"

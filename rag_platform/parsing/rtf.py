@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -71,6 +71,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _HYPERLINK = re.compile(r"""\s*HYPERLINK\s+"?([^"\s]+)""")
 _LINKED = re.compile(f"{_LINK}([^{_LINK}{_TARGET}]*){_TARGET}([^{_LINK_END}]*){_LINK_END}")
 _MAX_FIELD_CODE = 2_000
+_SHAPE = re.compile(r"\\(?:shppict|shpinst|shptxt|footnote|pntext|do|nesttableprops)\b")
 _INFO = re.compile(r"\{\\(title|author|subject|keywords|company|doccomm) ((?:[^{}]|\\[{}])*)\}")
 
 
@@ -96,8 +97,7 @@ def read_rtf(path: Path, options: ParseOptions) -> ParsedFile:
 
 
 def _encoding_of(source: str) -> str:
-    found = re.search(r"\\ansicpg\d+", source)
-    return found[0] if found else ""
+    return found[0] if (found := re.search(r"\\ansicpg\d+", source)) else ""
 
 
 def _decoded(rtf: str) -> str:
@@ -117,6 +117,7 @@ class _Group:
     font: int | None = None
     closing: str = ""
     dropped: bool = False
+    unseen: bool = False
 
 
 @dataclass
@@ -124,12 +125,14 @@ class _Rewriter:
     """Rewrites one RTF source; see the module docstring.
 
     Attributes:
+        destinations: Words whose groups striprtf leaves out, the font table among them.
         pictures: Where each picture's group goes on after its name, by the number that stands in its place.
     """
 
     source: str
     legacy: tuple[int, ...] = ()
     default_font: int | None = None
+    destinations: frozenset[str] = frozenset()
     out: list[str] = field(default_factory=list)
     stack: list[_Group] = field(default_factory=list)
     pictures: list[int] = field(default_factory=list)
@@ -164,13 +167,12 @@ class _Rewriter:
     def _brace(self, brace: str, at: int) -> None:
         if brace == "{":
             outer = self.stack[-1] if self.stack else _Group(font=self.default_font)
-            self.stack.append(_Group(hidden=outer.hidden, font=outer.font, dropped=outer.dropped))
+            self.stack.append(replace(outer, link="", closing=""))
             if not self._silent():
                 self.out.append("{")
         elif self.stack:
             group = self.stack.pop()
-            outer_silent = self._silent()
-            if not outer_silent:
+            if not self._silent():
                 self.out.append(group.closing + "}")
 
     def _token(self, token: re.Match[str], at: int) -> None:
@@ -208,6 +210,8 @@ class _Rewriter:
         elif word in _MARKS:
             self.out.append(_escaped(_MARKS[word]))
         else:
+            if self.stack and word in self.destinations:
+                self.stack[-1].unseen = True
             self.out.append(token[0])
 
     def _begin_link(self, at: int) -> None:
@@ -218,7 +222,9 @@ class _Rewriter:
             group.link = target[1] if target and target[1].isascii() else ""
 
     def _switch_font(self) -> None:
-        """Mark where text in a legacy font begins and ends."""
+        """Mark where text in a legacy font begins and ends, but for groups that striprtf leaves out."""
+        if self.stack and self.stack[-1].unseen:
+            return
         font = self.stack[-1].font if self.stack else None
         font = font if font in self.legacy else None
         if font != self._written:
@@ -227,8 +233,11 @@ class _Rewriter:
             self.out.append(_escaped(_NO_FONT) if font is None else _escaped(_FONT) + _escaped(letter))
 
     def _plain(self, token: re.Match[str]) -> str:
-        if token[5] == "*" and self._opens_shape(token.end()):
-            return ""
+        if token[5] == "*":
+            if self._opens_shape(token.end()):
+                return ""
+            if self.stack:
+                self.stack[-1].unseen = True
         if token[4] and int(token[4], 16) < _FIRST_SEEN and int(token[4], 16) not in _WHITE:
             return ""
         text = _CONTROL.sub("", token[0])
@@ -236,17 +245,14 @@ class _Rewriter:
 
     def _opens_shape(self, at: int) -> bool:
         r"""Say whether a ``\\*`` stands before a destination that holds text a reader sees."""
-        return (
-            re.match(
-                r"\\(?:shppict|shpinst|shptxt|footnote|pntext|do|nesttableprops)\b", self.source[at : at + 16]
-            )
-            is not None
-        )
+        return _SHAPE.match(self.source, at) is not None
 
 
 def _rewriter(source: str, names: Mapping[int, str]) -> _Rewriter:
+    from striprtf.striprtf import destinations
+
     default = re.search(r"\\deff(\d{1,9})", source)
-    return _Rewriter(source, tuple(names), int(default[1]) if default else None)
+    return _Rewriter(source, tuple(names), int(default[1]) if default else None, destinations)
 
 
 @dataclass(frozen=True)

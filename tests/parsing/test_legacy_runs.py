@@ -112,6 +112,19 @@ def test_rtf_runs_by_font_number(write: Write, read: Read, charset: int) -> None
     )
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        r"\deff0{\fonttbl{\f0\fnil\fcharset0 Preeti;}}{\*\generator Riched20 10.0.19041}\viewkind4\uc1 ",
+        r"\deff0{\fonttbl{\f1\froman Times;}{\f0\fnil Preeti;}}{\stylesheet{\s0\f0 Normal;}}",
+        r"\deff1{\fonttbl{\f1\froman Times;}{\f0\fnil Preeti;}}{\info{\title\f0 T}}",
+    ],
+)
+def test_rtf_that_begins_in_a_legacy_font_as_wordpad_writes_it(write: Write, read: Read, head: str) -> None:
+    text = rf"{{\rtf1\ansi\ansicpg1252{head}\pard\f0\fs32 {GOVERNMENT[0]}\par {LAW[0]}\par}}"
+    assert said(read(write("a.rtf", text))) == (f"{GOVERNMENT[1]}\n\n{LAW[1]}", REASON)
+
+
 def test_slide_runs_by_typeface_theme_and_placeholder(write: Write, read: Read) -> None:
     from pptx import Presentation
     from pptx.util import Inches
