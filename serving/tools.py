@@ -22,7 +22,7 @@ from rag_platform.keys import EVERYBODY, Principal, Scope
 from rag_platform.platform import RagPlatform
 from rag_platform.retrieval.filters import parse_filters
 from rag_platform.system import System
-from rag_platform.types import Kind, Mode, Page, Status
+from rag_platform.types import Kind, Mode, Page, Status, is_id
 from serving.tool_answers import (
     AnswerGiven,
     CitationGiven,
@@ -178,14 +178,14 @@ class Tools:
     ) -> DocumentText:
         """Read a document page by page, as it was read; long ones in several calls, see `next_page`."""
         caller = _caller("read")
+        into = collection or caller.default(self._rag.system.settings.collection_name)
+        if collection is not None or not is_id(document):
+            caller.check_collections([into])
         known = self._rag.system.catalog.collections()
-        if collection is not None:
-            caller.check_collections([collection])
-            if collection not in known:
-                raise UnknownName("collection", collection, known)
-        usual = caller.default(self._rag.system.settings.collection_name)
+        if collection is not None and collection not in known:
+            raise UnknownName("collection", collection, known)
         try:
-            found = self._rag.document(document, collection=collection or usual)
+            found = self._rag.document(document, collection=into)
             if not caller.may_use(found.entry.collection):
                 raise UnknownName("document", document, [])
         except UnknownName as error:

@@ -12,7 +12,7 @@ from starlette.datastructures import QueryParams
 from rag_platform.types import ALL_KINDS, Kind
 from serving.schemas.search import SearchRequest
 
-__all__ = ["Form"]
+__all__ = ["EVERY", "Form"]
 
 _STEP, _MOST = 10, 50
 EVERY = "*"

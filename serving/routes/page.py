@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from rag_platform.parsing.page_pictures import PICTURED
 from serving import page as _page
 from serving.errors import status_of, told_to
 from serving.guard import NOBODY, principal
-from serving.page.form import Form
+from serving.page.form import EVERY, Form
 from serving.page.highlight import telling_terms
 from serving.page.static_files import address, files, scripts, version
 from serving.page.view import HitView, Problem
@@ -154,6 +154,8 @@ async def _found(request: Request, form: Form, said: Words) -> _Shown:
         if caller is NOBODY:
             raise Unauthenticated("a search takes a key")
         caller.check("read")
+        if not (form.collection or _own(service, caller)):
+            form = values["form"] = replace(form, collection=EVERY)
         values |= await service.off_loop(lambda: _holdings(service, caller, form))
         if form.q:
             values |= await service.off_loop(lambda: _searched(service, caller, form, said))
@@ -166,16 +168,21 @@ async def _found(request: Request, form: Form, said: Words) -> _Shown:
 
 def _holdings(service: Service, caller: Principal, form: Form) -> dict[str, Any]:
     """Return what the form offers: collections and documents that the caller may read."""
-    own = caller.default(service.system.settings.collection_name)
     known = [one for one in service.platform.collections() if caller.may_use(one.name)]
-    chosen = form.collection if form.collection in {one.name for one in known} else own
-    sources = [entry.source for entry in service.system.catalog.entries(chosen)]
+    chosen = form.collection if form.collection in {one.name for one in known} else _own(service, caller)
+    sources = [entry.source for entry in service.system.catalog.entries(chosen)] if chosen else []
     return {
-        "own": own,
+        "own": _own(service, caller),
         "collections": sorted(one.name for one in known),
         "documents": sources[:_MOST_DOCUMENTS],
         "holdings": sum(one.n_documents for one in known if one.generations),
     }
+
+
+def _own(service: Service, caller: Principal) -> str:
+    """Return the collection that is meant where none is chosen; empty where the caller has several others."""
+    usual = caller.default(service.system.settings.collection_name)
+    return usual if caller.may_use(usual) else ""
 
 
 def _searched(service: Service, caller: Principal, form: Form, said: Words) -> dict[str, Any]:

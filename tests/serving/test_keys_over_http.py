@@ -33,6 +33,7 @@ class World:
     reader: str
     sender: str
     ward: str
+    wards: str
     foreign: dict[str, Any]
     """A document that is in no collection of ``ward``."""
 
@@ -67,6 +68,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         "reader": keys.add("पाठक", ["read"]),
         "sender": keys.add("दर्ता", ["ingest"]),
         "ward": keys.add("वडा", ["read", "ingest"], collections=["laws"]),
+        "wards": keys.add("वडाहरू", ["read"], collections=["laws", "roads"]),
     }
     with served(create_app(system=system)) as client:
         found = World(client, home, **made, foreign={})
@@ -245,6 +247,13 @@ def test_tools_are_limited_as_routes_are(world: World) -> None:
     assert "takes a key with the scope 'ingest'" in unsent["content"][0]["text"]
     done = world.tool(world.ward, "ingest_document", path="ऐन.txt")["structuredContent"]
     assert (done["collection_name"], done["status"]) == ("laws", "ok")
+
+
+def test_a_tool_tells_a_key_of_several_others_nothing_of_the_default_collection(world: World) -> None:
+    for name in ("health.txt", "health.tx", "nothing.txt"):
+        refused = world.tool(world.wards, "get_document", document=name)
+        assert "not for the collection 'nepali_docs' (code: forbidden)" in refused["content"][0]["text"]
+        assert "Known" not in refused["content"][0]["text"]
 
 
 def test_the_agents_service_asks_for_keys_too(tmp_path: Path) -> None:

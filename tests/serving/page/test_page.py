@@ -168,10 +168,12 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Cli
     rag = RagPlatform(system=system)
     rag.add_text("गोप्य बैठकको निर्णय भोलि सुनाइनेछ।", name="गोप्य.txt")
     rag.add_text("धारा शनिबार मर्मत हुन्छ।", name="खानेपानी.txt", collection="water")
+    rag.add_text("बाटो पिच गर्ने ठेक्का खुल्यो।", name="सडक.txt", collection="roads")
     keys = Keys(system.home)
     given = {
         "all": keys.add("office", ["read"]),
         "water": keys.add("water", ["read"], collections=["water"]),
+        "works": keys.add("works", ["read"], collections=["roads", "water"]),
         "ingest": keys.add("scanner", ["ingest"]),
     }
     with served(create_app(system=system)) as client:
@@ -198,6 +200,17 @@ def test_a_key_shows_its_own_collections_alone(locked: tuple[httpx.Client, dict[
     assert refused.status_code == 403
     assert "निर्णय" not in refused.text
     assert client.get("/", params={"q": "कर"}, headers={"x-api-key": keys["ingest"]}).status_code == 403
+
+
+def test_a_key_of_several_others_is_told_nothing_of_the_default_collection(
+    locked: tuple[httpx.Client, dict[str, str]],
+) -> None:
+    client, keys = locked
+    headers = {"authorization": f"Bearer {keys['works']}"}
+    start, found = client.get("/", headers=headers), client.get("/", params={"q": "धारा"}, headers=headers)
+    assert "गोप्य.txt" not in start.text + found.text
+    assert "nepali_docs" not in start.text + found.text
+    assert (found.status_code, '<h3 lang="ne">खानेपानी.txt</h3>' in found.text) == (200, True)
 
 
 def test_a_service_without_documents_says_what_to_do(tmp_path: Path) -> None:
