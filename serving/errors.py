@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from rag_platform.errors import (
     CallerError,
@@ -25,6 +26,7 @@ from rag_platform.errors import (
     UpstreamError,
 )
 from rag_platform.keys import Principal
+from serving.events import framed
 
 __all__ = [
     "CHAT_PATH",
@@ -34,6 +36,7 @@ __all__ = [
     "described",
     "install",
     "last_event",
+    "refuse",
     "status_of",
     "told_to",
 ]
@@ -89,11 +92,15 @@ def answer(request: Request, error: Exception) -> JSONResponse:
     return JSONResponse(body, status, {**_headers(error), REQUEST_ID: request.state.request_id})
 
 
-def last_event(request: Request, error: Exception) -> bytes:
+async def refuse(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request with an error, before any route has seen it."""
+    await answer(Request(scope), error)(scope, receive, send)
+
+
+def last_event(request: Request, error: Exception) -> str:
     """Return an error as the event that ends an answer which has begun already."""
     body = json.dumps(body_of(request, error)[1], ensure_ascii=False)
-    name = "" if request.url.path.startswith(_OPENAI_PATHS) else "event: error\n"
-    return f"{name}data: {body}\n\n".encode()
+    return framed(body, "" if request.url.path.startswith(_OPENAI_PATHS) else "error")
 
 
 def body_of(request: Request, error: Exception) -> tuple[int, dict[str, Any]]:

@@ -25,9 +25,10 @@ from rag_platform.keys import Scope as KeyScope
 from rag_platform.settings import Settings
 from serving import errors
 from serving.binding import asked_keys, is_local, names_of, origins
-from serving.errors import answer, last_event
+from serving.errors import last_event, refuse
+from serving.events import EVENTS
 from serving.middleware import BodyLimit, HostCheck, OriginCheck, RequestId, path_of
-from serving.watch import Counter, Watch
+from serving.watch import HEALTH, QUIET, Counter, Watch
 
 __all__ = [
     "MCP_PATH",
@@ -47,9 +48,6 @@ MCP_PATH = "/mcp"
 NOBODY = Principal("", frozenset(), frozenset())
 """Who asks for what is open to all, where keys are asked for and none was sent."""
 
-_HEALTH = frozenset({"/healthz", "/readyz", "/api/v1/health"})
-_WATCHED = _HEALTH | {"/metrics"}
-"""What must answer however much there is to do."""
 _INGEST = ("/v1/documents", "/v1/text", "/api/v1/upload")
 _MOST_BUCKETS = 10_000
 _BODY_BYTES = 8 << 20
@@ -107,7 +105,7 @@ def scope_of(method: str, path: str) -> KeyScope | None:
     >>> scope_of("POST", "/v1/search"), scope_of("DELETE", "/v1/documents/x"), scope_of("GET", "/")
     ('read', 'ingest', None)
     """
-    if path in _HEALTH or path == "/" or path.startswith("/assets/"):
+    if path in HEALTH or path == "/" or path.startswith("/assets/"):
         return None
     if path == "/metrics":
         return "admin"
@@ -133,7 +131,7 @@ class Authenticate:
             try:
                 scope.setdefault("state", {})["principal"] = self._caller(scope)
             except RagError as error:
-                await _refuse(error, scope, receive, send)
+                await refuse(error, scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -192,7 +190,7 @@ class RateLimit:
                     f"more than {self.per_minute} requests a minute; wait {math.ceil(wait_s)} s",
                     retry_after_s=wait_s,
                 )
-                await _refuse(error, scope, receive, send)
+                await refuse(error, scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -229,12 +227,12 @@ class InFlight:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what there is room for."""
-        if scope["type"] != "http" or path_of(scope) in _WATCHED:
+        if scope["type"] != "http" or path_of(scope) in QUIET:
             await self.app(scope, receive, send)
             return
         if self.under_way >= self.most:
             error = Overloaded(f"{self.most} requests are under way, and no more are taken; come back soon")
-            await _refuse(error, scope, receive, send)
+            await refuse(error, scope, receive, send)
             return
         self.under_way += 1
         try:
@@ -259,7 +257,7 @@ class Deadline:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, for a while."""
-        if scope["type"] != "http" or path_of(scope) in _WATCHED:
+        if scope["type"] != "http" or path_of(scope) in QUIET:
             await self.app(scope, receive, send)
             return
         sent = _Sent(send)
@@ -297,7 +295,7 @@ class _Sent:
         if message["type"] == "http.response.start":
             self._begun = True
             kind = Headers(raw=message.get("headers", [])).get("content-type", "")
-            self._is_events = kind.startswith("text/event-stream")
+            self._is_events = kind.startswith(EVENTS)
         elif message["type"] == "http.response.body":
             self._ended = not message.get("more_body", False)
         await self._send(message)
@@ -307,12 +305,12 @@ class _Sent:
         if self._ended:
             return
         if not self._begun:
-            await _refuse(error, scope, receive, self._send)
+            await refuse(error, scope, receive, self._send)
             return
         request = Request(scope)
         _log.warning("%s: the answer broke off: %s", request.state.request_id, error)
         if self._is_events:
-            event = last_event(request, error)
+            event = last_event(request, error).encode()
             await self._send({"type": "http.response.body", "body": event, "more_body": False})
 
 
@@ -320,8 +318,4 @@ def _is_free(scope: Scope) -> bool:
     """Say whether a request costs nothing, so that nobody need count it; a search of the page is none."""
     path = path_of(scope)
     is_page = path == "/" and not scope.get("query_string")
-    return path in _WATCHED or is_page or path.startswith("/assets/")
-
-
-async def _refuse(error: RagError, scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(Request(scope), error)(scope, receive, send)
+    return path in QUIET or is_page or path.startswith("/assets/")

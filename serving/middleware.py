@@ -15,11 +15,10 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serving.binding import is_local
-from serving.errors import REQUEST_ID, answer
+from serving.errors import REQUEST_ID, refuse
 
 __all__ = [
     "HEADER_BYTES",
@@ -95,7 +94,7 @@ class RequestId:
         try:
             _check_headers(scope)
         except HTTPException as refused:
-            await _refuse(refused, scope, receive, send)
+            await refuse(refused, scope, receive, send)
             return
         await self.app(scope, receive, named)
 
@@ -128,7 +127,7 @@ class BodyLimit:
         limit = self.limit_of(path_of(scope))
         announced = Headers(scope=scope).get("content-length", "0")
         if announced.isdecimal() and int(announced) > limit:
-            await _refuse(TooLarge(limit), scope, receive, send)
+            await refuse(TooLarge(limit), scope, receive, send)
             return
         await self.app(scope, _Body(receive, limit, self.patience_s).receive, send)
 
@@ -180,7 +179,7 @@ class HostCheck:
             name = re.sub(r":\d+$", "", _netloc(f"//{host}")).lower()
             if name not in self.names and not is_local(name):
                 remedy = "where a proxy sends it, name it in RAG_MCP_HOSTS"
-                await _refuse(
+                await refuse(
                     HTTPException(421, f"{host!r} is not this service; {remedy}"), scope, receive, send
                 )
                 return
@@ -207,7 +206,7 @@ class OriginCheck:
             origin = headers.get("origin")
             if origin is not None and not self._is_allowed(origin, headers.get("host", "")):
                 refused = HTTPException(403, f"a page of {origin!r} may not change anything here")
-                await _refuse(refused, scope, receive, send)
+                await refuse(refused, scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -222,7 +221,3 @@ def _netloc(address: str) -> str:
         return urlsplit(address).netloc
     except ValueError:
         return ""
-
-
-async def _refuse(error: HTTPException, scope: Scope, receive: Receive, send: Send) -> None:
-    await answer(Request(scope), error)(scope, receive, send)

@@ -18,15 +18,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag_platform.watching import Call, begin
 
-__all__ = ["METHODS", "UNMATCHED", "Counter", "Watch", "Watched", "route_of"]
+__all__ = ["HEALTH", "METHODS", "QUIET", "UNMATCHED", "Counter", "Watch", "Watched", "route_of"]
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 UNMATCHED = "unmatched"
 """The route of every path that there is not: callers make up as many as they like."""
 _CLOSED = 499
 """The status of a request whose caller went away before there was an answer; nginx's."""
-_QUIET = frozenset({"/healthz", "/readyz", "/metrics", "/api/v1/health"})
-"""Asked every few seconds by machines."""
+HEALTH = frozenset({"/healthz", "/readyz", "/api/v1/health"})
+QUIET = HEALTH | {"/metrics"}
+"""Asked every few seconds by machines, and to be answered however much there is to do."""
 
 access = logging.getLogger("serving.access")
 slow = logging.getLogger("serving.slow")
@@ -150,7 +151,7 @@ class Watch:
     def _tell(self, watched: Watched) -> None:
         if self.counter is not None:
             self.counter.ended(watched)
-        level = logging.DEBUG if watched.route in _QUIET else logging.INFO
+        level = logging.DEBUG if watched.route in QUIET else logging.INFO
         took = 1_000 * watched.seconds
         access.log(level, "%s %s %d %.1f ms", watched.method, watched.route, watched.status, took)
         worked = sum(watched.steps.values())

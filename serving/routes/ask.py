@@ -14,12 +14,12 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from rag_platform.answering.reply import Delta, Event, Sources
-from serving.errors import described
+from serving.errors import last_event
+from serving.events import EVENTS, framed, streamed
 from serving.guard import principal
-from serving.routes.common import EVENTS, IN_EVENTS, errors, service_of, streamed
+from serving.routes.common import IN_EVENTS, errors, service_of
 from serving.schemas.ask import AskAnswer, AskRequest, DeltaEvent, SourcesEvent
 from serving.schemas.search import HitAnswer
-from serving.schemas.state import ErrorAnswer
 from serving.service import Asked
 
 __all__ = ["answered", "ask", "router"]
@@ -66,11 +66,10 @@ async def _events(asked: Asked, first: Event | None, request: Request) -> AsyncI
             event = await asked.next()
     except Exception as error:  # the status is sent already: the error becomes the last event
         _log.exception("%s: the stream broke off", request.state.request_id)
-        yield _event("error", ErrorAnswer(**described(request, error)[1]))
+        yield last_event(request, error)
     finally:
         await asked.abandon()
 
 
 def _event(name: str, body: BaseModel) -> str:
-    """Return one server-sent event; JSON has no line breaks of its own."""
-    return f"event: {name}\ndata: {body.model_dump_json()}\n\n"
+    return framed(body.model_dump_json(), name)

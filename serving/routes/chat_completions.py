@@ -20,10 +20,11 @@ from rag_platform.answering.conversation import Turn, checked
 from rag_platform.answering.reply import Delta, Done, Event
 from rag_platform.errors import CallerError
 from serving.chat_models import named
-from serving.errors import CHAT_PATH, body_of
+from serving.errors import CHAT_PATH, last_event
+from serving.events import framed, streamed
 from serving.footnotes import footnotes, without_footnotes
 from serving.guard import principal
-from serving.routes.common import IN_EVENTS, errors, service_of, streamed
+from serving.routes.common import IN_EVENTS, errors, service_of
 from serving.schemas.ask import AskAnswer, AskRequest
 from serving.schemas.chat import (
     ChatAnswer,
@@ -82,10 +83,10 @@ async def _events(asked: Asked, first: Event | None, request: Request, told: _To
                 if told.with_usage:
                     yield told.usage(answer)
             event = await asked.next()
-        yield "data: [DONE]\n\n"
+        yield framed("[DONE]")
     except Exception as error:  # the status is sent already: the error becomes the last event
         _log.exception("%s: the stream broke off", request.state.request_id)
-        yield _event(body_of(request, error)[1])
+        yield last_event(request, error)
     finally:
         await asked.abandon()
 
@@ -181,8 +182,4 @@ def _chunk(chunk: ChatChunk) -> str:
     written = chunk.model_dump(exclude=None if chunk.rag else {"citations", "rag"})
     for choice in written["choices"]:
         choice["delta"] = {name: value for name, value in choice["delta"].items() if value is not None}
-    return _event(written)
-
-
-def _event(written: Any) -> str:  # noqa: ANN401
-    return f"data: {json.dumps(written, ensure_ascii=False)}\n\n"
+    return framed(json.dumps(written, ensure_ascii=False))

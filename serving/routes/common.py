@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import anyio.to_thread
 from fastapi import Request
-from fastapi.responses import StreamingResponse
 
+from serving.events import EVENTS
 from serving.schemas.state import ChatErrorAnswer, ErrorAnswer
 from serving.service import Service
 
-__all__ = ["EVENTS", "IN_EVENTS", "Responses", "aside", "errors", "service_of", "streamed"]
+__all__ = ["IN_EVENTS", "Responses", "aside", "errors", "service_of"]
 
 T = TypeVar("T")
 
 Responses = dict[int | str, dict[str, Any]]
 
-EVENTS = "text/event-stream"
 IN_EVENTS: Responses = {
     200: {"content": {EVENTS: {"schema": {"type": "string"}}}, "description": "The answer"}
 }
@@ -52,12 +51,6 @@ def service_of(request: Request) -> Service:
 async def aside(work: Callable[[], T]) -> T:
     """Run ``work`` that asks no model in a thread; who is cancelled does not wait for it."""
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-
-def streamed(events: AsyncIterator[str]) -> StreamingResponse:
-    """Return an answer in server-sent events, of which proxies pass every one on at once."""
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events, media_type=EVENTS, headers=headers)
 
 
 def errors(*statuses: int, chat: bool = False) -> Responses:

@@ -18,6 +18,7 @@ from rag_platform import pipeline
 from rag_platform.parsing.page_pictures import pictured
 from rag_platform.rendering import MAX_WIDTH, MIN_WIDTH, Renderer
 from rag_platform.types import Document, Span
+from serving.etags import UNCHANGED, is_known
 from serving.guard import principal
 from serving.routes.common import Responses, errors, service_of
 from serving.schemas.rendering import BoxesAnswer
@@ -50,7 +51,7 @@ _WEBP: Responses = {
         "content": {"image/webp": {"schema": {"type": "string", "format": "binary"}}},
         "description": "The page",
     },
-    304: {"description": "The caller has it already"},
+    **UNCHANGED,
 }
 
 
@@ -76,7 +77,7 @@ async def image(
     document = await _document(request, document_id)
     version = f'"{renderer.version(document, page, width, span)}"'
     headers = {"ETag": version, "Cache-Control": "private, no-cache"}
-    if version in request.headers.get("if-none-match", ""):
+    if is_known(request, version):
         return Response(status_code=304, headers=headers)
     found = await _threaded(request, lambda: renderer.picture(document, page, width=width, span=span))
     told = {**headers, "X-Marked": str(found.marked).lower(), "X-Content-Type-Options": "nosniff"}
