@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pymupdf
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
@@ -181,6 +182,22 @@ def test_a_hostile_file_is_a_typed_error(
     with pytest.raises(ParseError) as raised:
         renderer.picture(document, 1)
     assert str(tmp_path) not in str(raised.value)
+
+
+@pytest.mark.parametrize(("name", "width"), [("लामो.pdf", 300), ("लामो.png", 64), ("लामो.png", 2_000)])
+def test_a_page_that_is_very_high_is_shown_narrower(
+    renderer: Renderer, raw: RawStore, tmp_path: Path, name: str, width: int
+) -> None:
+    path = tmp_path / name
+    if name.endswith("pdf"):
+        with pymupdf.open() as made:
+            made.new_page(width=10, height=14_400)
+            made.save(path)
+    else:
+        Image.new("RGB", (10, 60_000), "white").save(path)
+    document = Document(name, raw.put(path), name[-3:], (Page(1, "नेपाल सरकार", "text_layer"),))
+    picture = renderer.picture(document, 1, width=width)
+    assert (1 <= picture.width < width, 15_000 < picture.height <= 16_383) == (True, True)
 
 
 def test_what_was_made_is_kept_and_goes_with_a_day(kept: Keep, raw: RawStore, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ is the business of ``marking``; what is kept of a picture that of ``rendering``.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ PICTURED = frozenset({"pdf", "png", "jpeg", "tiff", "webp", "bmp"})
 """Formats whose pages can be shown."""
 _MOST_PIXELS = 8_000_000
 """Of a picture that is sent: 2,000 pixels wide in A4 are 5.7 million."""
+_MOST_HIGH = 16_000
+"""Pixels; WebP has room for 16,383."""
 _QUALITY = 82
 _ABOVE, _BELOW = 0.95, 0.35
 """How far ink reaches from the baseline, in em; Devanagari has vowel signs on both sides of its letters."""
@@ -55,14 +58,16 @@ def pictured(format_name: str, source: str) -> None:
 
 
 def draw(job: Job, options: ParseOptions, *, page_no: int, width: int, pdf: bool) -> bytes:
-    """Draw a page as WebP, at most so many pixels wide.
+    """Draw a page as WebP, at most so many pixels wide; one that is very high is narrower.
 
     Raises:
         ParseError: The file is damaged or has no such page.
     """
     picture = _pdf_page(job.path, options, page_no, width) if pdf else open_page(job.path, page_no)[0]
-    if picture.width > width:
-        picture = picture.resize((width, max(1, round(picture.height * width / picture.width))))
+    scale = _scale(picture.width, picture.height, width)
+    if scale < 1:
+        size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+        picture = picture.resize(size)
     out = io.BytesIO()
     picture.save(out, "WEBP", quality=_QUALITY, method=3)
     return out.getvalue()
@@ -83,6 +88,11 @@ def place(job: Job, options: ParseOptions, *, page: Page, pdf: bool) -> tuple[Ma
     return marks(page.text, list(words))
 
 
+def _scale(wide: float, high: float, width: int) -> float:
+    """Return by how much a page grows to be so many pixels wide, or as large as it may be."""
+    return min(width / wide, _MOST_HIGH / high, math.sqrt(_MOST_PIXELS / (wide * high)))
+
+
 def _pdf_page(path: Path, options: ParseOptions, page_no: int, width: int) -> Image:
     import pymupdf
     from PIL import Image
@@ -91,7 +101,7 @@ def _pdf_page(path: Path, options: ParseOptions, page_no: int, width: int) -> Im
         try:
             page = _loaded(document, page_no)
             high, wide = max(page.rect.height, 1.0), max(page.rect.width, 1.0)
-            zoom = min(width / wide, (_MOST_PIXELS / (wide * high)) ** 0.5)
+            zoom = _scale(wide, high, width)
             drawn = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csRGB, alpha=False)
         except pdf_errors() as error:
             raise ParseError(f"page {page_no} cannot be drawn ({_first_line(error)})") from error
