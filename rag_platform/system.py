@@ -30,9 +30,9 @@ from rag_platform.embedding.calibration import (
     load_calibration,
 )
 from rag_platform.embedding.catalogue import EncoderSpec, resolve
-from rag_platform.embedding.encoders import EndpointEncoder, load_encoder
+from rag_platform.embedding.encoders import EndpointEncoder, can_load, load_encoder
 from rag_platform.embedding.loaded import Loaded
-from rag_platform.errors import CallerError, StorageError, UnknownName
+from rag_platform.errors import CallerError, MissingDependency, StorageError, UnknownName
 from rag_platform.inbox import Inbox
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.pool import Limits
@@ -275,6 +275,17 @@ class System:
         bare = self.bare_encoder(name)
         path = None if self.settings.calibration == "off" else find_calibration(bare.name, self.home)
         return self._calibrated(bare, path) if path else bare
+
+    def warm_up(self) -> None:
+        """Load the embedding model that search uses, so that the first question need not wait for it.
+
+        Raises:
+            MissingDependency: It is not here; a service starts no download.
+        """
+        spec = self.embedding()
+        if remedy := can_load(spec):
+            raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
+        self.encoder(spec.name).encode(["नेपाल"], "query")
 
     def bare_encoder(self, name: str) -> Encoder:
         """Return the encoder of a name behind the sanity gate, its vectors as the model says them."""

@@ -76,7 +76,7 @@ def build(system: System, *, warm: bool = False, limit_s: float | None = None) -
     async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
         async with anyio.create_task_group() as tasks:
             if warm:
-                tasks.start_soon(_warm_up, tools)
+                tasks.start_soon(_warm_up, system)
             yield
             tasks.cancel_scope.cancel()
 
@@ -207,9 +207,9 @@ def _off_loop(
     return call
 
 
-async def _warm_up(tools: Tools) -> None:
+async def _warm_up(system: System) -> None:
     try:
-        await anyio.to_thread.run_sync(tools.warm_up, abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(system.warm_up, abandon_on_cancel=True)
     except RagError as error:
         _log.error("the model is not ready: %s", error)
 

@@ -16,9 +16,8 @@ import anyio
 
 from rag_platform.answering.conversations import Conversations
 from rag_platform.answering.reply import Done, Event, Reply
-from rag_platform.embedding.encoders import can_load
 from rag_platform.entries import Entry
-from rag_platform.errors import MissingDependency, RagError, UnknownName
+from rag_platform.errors import RagError, UnknownName
 from rag_platform.keys import Principal
 from rag_platform.listing import among
 from rag_platform.platform import RagPlatform
@@ -31,6 +30,7 @@ from rag_platform.system import System
 from rag_platform.watching import waited
 from serving.chat_models import chat_models
 from serving.ingestions import Ingestions
+from serving.keeping import keep_reply, keep_search
 from serving.schemas.ask import AskAnswer, AskRequest
 from serving.schemas.search import SearchAnswer, SearchedBody, SearchRequest
 from serving.schemas.state import NotReadyAnswer, ReadyAnswer
@@ -77,19 +77,11 @@ class Service:
     async def warm_up(self) -> None:
         """Load the model before the first question needs it; a failure is told by ``/readyz``."""
         try:
-            await self.off_loop(self._load_model)
+            await self.off_loop(self.system.warm_up)
             self.model_problem = ""
         except RagError as error:
             _log.error("cannot load the embedding model: %s", error)
             self.model_problem = str(error)
-
-    def _load_model(self) -> None:
-        """Make the model ready; a service does not start downloads, it says what is missing."""
-        spec = self.system.embedding()
-        remedy = can_load(spec)
-        if remedy is not None:
-            raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
-        self.system.encoder(spec.name).encode(["नेपाल"], "query")
 
     def search(self, request: SearchRequest, caller: Principal) -> SearchAnswer:
         """Answer a search, with the settings' defaults for what it leaves open.
@@ -109,8 +101,7 @@ class Service:
 
     def _shown(self, result: SearchResult, filters: Filters, request: SearchRequest) -> SearchAnswer:
         """Return what is shown of a result, and keep the question where that is wanted."""
-        if log := self.system.question_log:
-            log.keep(result.query, result.hits, result.generations)
+        keep_search(self.system.question_log, result)
         return SearchAnswer.of(result, filters.understood, explain=request.explain)
 
     def search_batch(
@@ -313,9 +304,7 @@ class Asked:
         key, service = self._conversation_id, self._service
         if key is not None:
             service.conversations.add(key, self._question, reply.answer, owner=self._owner)
-        if log := service.system.question_log:
-            said = (reply.question, reply.hits, reply.generations)
-            log.keep(*said, standalone=reply.standalone, refused=reply.refused)
+        keep_reply(service.system.question_log, reply)
 
     async def abandon(self) -> None:
         """Let go of an answer that nobody waits for any more, as soon as its last step has ended."""

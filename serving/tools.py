@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rag_platform.answering.conversation import Turn as Said
-from rag_platform.embedding import encoders
 from rag_platform.entries import Entry
-from rag_platform.errors import CallerError, MissingDependency, UnknownName
+from rag_platform.errors import CallerError, UnknownName
 from rag_platform.keys import EVERYBODY, Principal, Scope
 from rag_platform.platform import RagPlatform
 from rag_platform.retrieval.filters import parse_filters
 from rag_platform.system import System
 from rag_platform.types import Kind, Mode, Page, Status, is_id
+from serving.keeping import keep_reply, keep_search
 from serving.tool_answers import (
     AnswerGiven,
     CitationGiven,
@@ -78,18 +78,6 @@ class Tools:
         self._rag = RagPlatform(system=system)
         self._folders = [folder.resolve() for folder in folders]
 
-    def warm_up(self) -> None:
-        """Load the embedding model, so that the first question need not wait for it.
-
-        Raises:
-            MissingDependency: It is not here; a service starts no download.
-        """
-        system = self._rag.system
-        spec = system.embedding()
-        if remedy := encoders.can_load(spec):
-            raise MissingDependency(f"the embedding model {spec.name} cannot be loaded: {remedy}")
-        system.encoder(spec.name).encode(["नेपाल"], "query")
-
     def search_documents(
         self,
         query: Question,
@@ -115,8 +103,7 @@ class Tools:
                 neighbours=neighbours,
             ),
         )
-        if log := self._rag.system.question_log:
-            log.keep(result.query, result.hits, result.generations)
+        keep_search(self._rag.system.question_log, result)
         return PassagesFound(
             query=result.query,
             passages=[PassageFound.of(hit) for hit in result.hits],
@@ -152,9 +139,7 @@ class Tools:
             strict=strict,
             generator=model,
         )
-        if log := self._rag.system.question_log:
-            said = (reply.question, reply.hits, reply.generations)
-            log.keep(*said, standalone=reply.standalone, refused=reply.refused)
+        keep_reply(self._rag.system.question_log, reply)
         return AnswerGiven(
             answer=reply.answer,
             refused=reply.refused,

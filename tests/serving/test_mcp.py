@@ -412,9 +412,9 @@ def test_no_path_leads_out_of_the_allowed_folders(tmp_path: Path, path: str) -> 
 
 
 def test_the_model_is_loaded_before_the_first_call_unless_it_cannot_be(tmp_path: Path) -> None:
-    Tools(wire(tmp_path / "a")).warm_up()
+    wire(tmp_path / "a").warm_up()
     with pytest.raises(MissingDependency, match="BAAI/bge-m3 cannot be loaded: "):
-        Tools(wire(tmp_path / "b", EMBEDDING_MODEL="BAAI/bge-m3")).warm_up()
+        wire(tmp_path / "b", EMBEDDING_MODEL="BAAI/bge-m3").warm_up()
     with process(own_home(tmp_path / "c"), EMBEDDING_MODEL="BAAI/bge-m3") as address:
         assert "rag ingest" in bad(call(address, "search_documents", query="कर"))
 
