@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag_platform.embedding.cache import EmbeddingCache
-from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.errors import CallerError, EnvironmentProblem, RagError
 from rag_platform.protocols import Encoder, FloatArray
 from rag_platform.retrieval.options import SearchOptions
@@ -69,12 +68,7 @@ class _Batch:
 
     def __call__(self, encoder: Encoder, text: str) -> FloatArray:
         """Return the vector of a question."""
-        if isinstance(encoder, CalibratedEncoder):
-            raw = self(encoder.inner, text)
-            centred: FloatArray = encoder.calibration.centred(raw[None], [text], "query")[0]
-            return centred
-        memory = self._searcher.memory
-        return memory.vectors.get(memory.key(encoder, text), lambda: self._vector(encoder, text))
+        return self._searcher.memory.vector_by(encoder, text, self._vector)
 
     def _vector(self, encoder: Encoder, text: str) -> FloatArray:
         if self._made is None:

@@ -6,7 +6,7 @@ what is not asked for any more goes as what is gets in.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -47,17 +47,25 @@ class SearchMemory:
     def vector(self, encoder: Encoder, disk: EmbeddingCache | None, text: str) -> FloatArray:
         """Return the vector of a question: ``(dim,)`` float32, L2-normalised, read-only where it is shared.
 
-        What is kept is what the model itself says: a calibration is applied after it. What memory keeps is
-        not written to disk, which would grow with every question that anybody asks.
+        What memory keeps is not written to disk, which would grow with every question that anybody asks.
 
         Raises:
             CallerError: The question is blank, or too long for the model.
         """
+        return self.vector_by(encoder, text, lambda bare, one: self.fresh(bare, disk, [one])[0])
+
+    def vector_by(
+        self, encoder: Encoder, text: str, make: Callable[[Encoder, str], FloatArray]
+    ) -> FloatArray:
+        """Return the vector of a question, as ``vector``, made in a way of the caller's where it is missing.
+
+        What is kept is what the model itself says: a calibration is applied after it.
+        """
         if isinstance(encoder, CalibratedEncoder):
-            raw = self.vector(encoder.inner, disk, text)
+            raw = self.vector_by(encoder.inner, text, make)
             centred: FloatArray = encoder.calibration.centred(raw[None], [text], "query")[0]
             return centred
-        return self.vectors.get(self.key(encoder, text), lambda: self.fresh(encoder, disk, [text])[0])
+        return self.vectors.get(self.key(encoder, text), lambda: make(encoder, text))
 
     def key(self, encoder: Encoder, text: str) -> Asked:
         """Return under what the vector of a question is kept; of an encoder without its calibration."""
