@@ -315,7 +315,10 @@ class _Sent:
 
 
 def _is_free(scope: Scope) -> bool:
-    """Say whether a request costs nothing, so that nobody need count it; a search of the page is none."""
+    """Say whether a request costs nothing, so that nobody need count it.
+
+    Of the page that is so without a question, and for who has no key: it tells others what there is.
+    """
     path = path_of(scope)
-    is_page = path == "/" and not scope.get("query_string")
-    return path in QUIET or is_page or path.startswith("/assets/")
+    is_bare = path == "/" and not scope.get("query_string") and scope["state"]["principal"] == NOBODY
+    return path in QUIET or is_bare or path.startswith("/assets/")

@@ -288,9 +288,17 @@ def test_what_costs_nothing_is_not_counted_but_the_pages_search_is() -> None:
     paths = ("/healthz", "/metrics", "/", "/assets/page.css") * 2
     free = [by("", path=path, method="GET") for path in paths]
     searched = [by("", path="/", method="GET") for _ in range(2)]
+    for call in (*free, *searched):
+        call.scope["state"]["principal"] = NOBODY
     for call in searched:
         call.scope["query_string"] = b"q=kar"
     assert [call.status for call in run(app, *free, *searched)] == [200] * 9 + [429]
+
+
+def test_the_page_that_tells_what_there_is_is_counted() -> None:
+    app, _ = limited(1)
+    calls = [by(key, path="/", method="GET") for key in ("एक", "एक", "", "")]
+    assert [call.status for call in run(app, *calls)] == [200, 429, 200, 429]
 
 
 def test_no_limit() -> None:
