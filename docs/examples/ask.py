@@ -7,9 +7,10 @@ import sys
 import httpx
 
 question = sys.argv[1] if len(sys.argv) > 1 else "सम्पत्ति कर कहिलेसम्म तिर्ने?"
+key = os.environ.get("RAG_KEY")
 rag = httpx.Client(
     base_url=os.environ.get("RAG_URL", "http://localhost:8080"),
-    headers={"Authorization": f"Bearer {os.environ.get('RAG_KEY', '')}"},
+    headers={"Authorization": f"Bearer {key}"} if key else {},
     timeout=120,
 )
 
