@@ -169,10 +169,17 @@ class _Server(MCPServer[Any]):
 
 
 def _streamable(server: MCPServer[Any], settings: Settings) -> Starlette:
-    """Return the server over HTTP: without sessions, so that a restart breaks off no client."""
-    return server.streamable_http_app(
+    """Return the server over HTTP: without sessions, so that a restart breaks off no client.
+
+    A stream of messages that nobody asked for (``GET``) would hold a place and never have one: it is 405.
+    """
+    app = server.streamable_http_app(
         streamable_http_path=PATH, stateless_http=True, transport_security=_callers(settings)
     )
+    for route in app.routes:
+        if isinstance(route, Route):
+            route.methods = {"POST"}
+    return app
 
 
 def _callers(settings: Settings) -> TransportSecuritySettings:

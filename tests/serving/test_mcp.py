@@ -298,6 +298,13 @@ def test_a_page_of_another_site_cannot_call(url: str, headers: dict[str, str], s
     assert httpx.post(url, json=body, headers=accept | headers, trust_env=False).status_code == status
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_no_stream_is_opened_that_would_stay_empty(url: str, method: str) -> None:
+    answer = httpx.request(method, url, headers={"accept": "text/event-stream"}, timeout=5)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json()["code"] == "method_not_allowed"
+
+
 def test_names_of_the_settings_are_let_in(url: str) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     headers = {
