@@ -66,13 +66,13 @@ class Service:
         self._threads.close()
         self.conversations.close()
 
-    def begun(self, work: Callable[[], T]) -> Future[T]:
-        """Have ``work`` run in a thread; at most ``SEARCHES_AT_ONCE`` run at the same time."""
-        return self._threads.begin(waited("queue", work))
+    def begun(self, work: Callable[[], T], *, goes_on: bool = False) -> Future[T]:
+        """Have ``work`` run in a thread, at most ``SEARCHES_AT_ONCE`` at a time; what goes on comes first."""
+        return self._threads.begin(waited("queue", work), goes_on=goes_on)
 
-    async def off_loop(self, work: Callable[[], T]) -> T:
+    async def off_loop(self, work: Callable[[], T], *, goes_on: bool = False) -> T:
         """Run ``work`` in a thread, where it stays to its end even if nobody waits for it any more."""
-        return await asyncio.wrap_future(self.begun(work))
+        return await asyncio.wrap_future(self.begun(work, goes_on=goes_on))
 
     async def warm_up(self) -> None:
         """Load the model before the first question needs it; a failure is told by ``/readyz``."""
@@ -282,7 +282,7 @@ class Asked:
 
     async def next(self) -> Event | None:
         """Return the next event; None after the last."""
-        self._step = self._service.begun(functools.partial(next, self._events, None))
+        self._step = self._service.begun(functools.partial(next, self._events, None), goes_on=True)
         return await asyncio.wrap_future(self._step)
 
     async def reply(self, event: Event | None) -> Reply:
@@ -297,7 +297,7 @@ class Asked:
         """Keep the exchange where it belongs to a conversation, and return the answer."""
         key = self._conversation_id
         if key is not None or self._service.system.question_log:
-            await self._service.off_loop(lambda: self._keep(reply))
+            await self._service.off_loop(lambda: self._keep(reply), goes_on=True)
         return AskAnswer.of(reply, self._filters.understood, key)
 
     def _keep(self, reply: Reply) -> None:
@@ -313,6 +313,6 @@ class Asked:
             return
         if self._step is None or self._step.done():
             with anyio.CancelScope(shield=True):
-                await self._service.off_loop(close)
+                await self._service.off_loop(close, goes_on=True)
         else:  # in the thread that makes the step
             self._step.add_done_callback(lambda _: close())

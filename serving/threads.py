@@ -22,7 +22,7 @@ _Job = tuple[Future[Any], Callable[[], Any]]
 
 
 class Threads:
-    """So many threads at most, begun as they are needed; work waits for its turn.
+    """So many threads at most, begun as they are needed; work waits for its turn, what goes on comes first.
 
     They end with ``close``, or when nobody holds this object any more.
 
@@ -33,20 +33,25 @@ class Threads:
 
     def __init__(self, most: int, name: str) -> None:
         self._most, self._name = most, name
-        self._waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._waiting = _Waiting()
         self._idle = threading.Semaphore(0)
         self._lock = threading.Lock()
         self._n_threads = 0
-        self._finalizer = weakref.finalize(self, _end, self._waiting, most)
+        self._finalizer = weakref.finalize(self, self._waiting.end, most)
 
-    def begin(self, work: Callable[[], T]) -> Future[T]:
-        """Have ``work`` done in the context of the caller; who cancels before its turn gets nothing done."""
+    def begin(self, work: Callable[[], T], *, goes_on: bool = False) -> Future[T]:
+        """Have ``work`` done in the context of the caller; who cancels before its turn gets nothing done.
+
+        Args:
+            work: What is done.
+            goes_on: It is the next step of what has begun, and need not wait behind what has not.
+        """
         end: Future[T] = Future()
         context = contextvars.copy_context()
         if not self._finalizer.alive:
             end.cancel()
             return end
-        self._waiting.put((end, lambda: context.run(work)))
+        self._waiting.put((end, lambda: context.run(work)), goes_on=goes_on)
         with self._lock:
             if not self._idle.acquire(blocking=False) and self._n_threads < self._most:
                 self._n_threads += 1
@@ -59,7 +64,36 @@ class Threads:
         self._finalizer()
 
 
-def _work(waiting: queue.SimpleQueue[_Job | None], idle: threading.Semaphore) -> None:
+class _Waiting:
+    """Jobs in their order; of simple queues, since finalizers may run in the middle of using them."""
+
+    def __init__(self) -> None:
+        self._new, self._going_on = queue.SimpleQueue[_Job](), queue.SimpleQueue[_Job]()
+        self._turns = queue.SimpleQueue[bool]()
+
+    def put(self, job: _Job, *, goes_on: bool) -> None:
+        (self._going_on if goes_on else self._new).put(job)
+        self._turns.put(True)
+
+    def get(self) -> _Job | None:
+        """Wait for the next job; None: there comes none any more."""
+        while self._turns.get():
+            for jobs in (self._going_on, self._new):
+                with contextlib.suppress(queue.Empty):
+                    return jobs.get_nowait()
+        return None
+
+    def end(self, n_threads: int) -> None:
+        """Cancel what waits, and tell so many threads that nothing comes any more."""
+        for jobs in (self._going_on, self._new):
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    jobs.get_nowait()[0].cancel()
+        for _ in range(n_threads):
+            self._turns.put(False)
+
+
+def _work(waiting: _Waiting, idle: threading.Semaphore) -> None:
     while (job := waiting.get()) is not None:
         end, work = job
         if end.set_running_or_notify_cancel():
@@ -69,11 +103,3 @@ def _work(waiting: queue.SimpleQueue[_Job | None], idle: threading.Semaphore) ->
                 end.set_exception(error)
         del job, end, work  # or the last one is kept until the next
         idle.release()
-
-
-def _end(waiting: queue.SimpleQueue[_Job | None], n_threads: int) -> None:
-    with contextlib.suppress(queue.Empty):
-        while (job := waiting.get_nowait()) is not None:
-            job[0].cancel()
-    for _ in range(n_threads):
-        waiting.put(None)

@@ -46,6 +46,20 @@ def test_no_more_than_so_many_work_at_once() -> None:
     threads.close()
 
 
+def test_what_goes_on_does_not_wait_behind_what_has_not_begun() -> None:
+    threads, go_on = Threads(1, "turns"), threading.Event()
+    done: list[str] = []
+    running = threads.begin(lambda: go_on.wait(5))
+    wait(running.running)
+    last = threads.begin(lambda: done.append("नयाँ"))
+    threads.begin(lambda: done.append("अघिल्लोको बाँकी"), goes_on=True)
+    threads.begin(lambda: done.append("त्यसपछिको"), goes_on=True)
+    go_on.set()
+    last.result(5)
+    assert done == ["अघिल्लोको बाँकी", "त्यसपछिको", "नयाँ"]
+    threads.close()
+
+
 def test_work_is_done_in_the_context_of_its_caller() -> None:
     threads = Threads(1, "context")
     WORD.set("नमस्ते")
