@@ -10,14 +10,15 @@ import json
 import logging
 import os
 import threading
+import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
 from filelock import FileLock, Timeout
 
 from rag_platform.errors import Busy, RagError
+from rag_platform.moments import utc
 from rag_platform.storage import storage_errors
 from rag_platform.types import Hit
 
@@ -83,7 +84,7 @@ class QuestionLog:
             refused: Whether an answer was refused; None where none was asked for.
         """
         value = {
-            "time": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "time": utc(time.time()),
             "question": question,
             **({"standalone": standalone} if standalone and standalone != question else {}),
             "generations": dict(generations),

@@ -19,18 +19,17 @@ import sqlite3
 import threading
 import time
 import uuid
-import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from rag_platform.errors import InvalidSetting, RagError, StorageError
+from rag_platform.moments import utc
 from rag_platform.privacy import shown_address
 from rag_platform.protocols import Manifest
+from rag_platform.sqlite_file import SqliteFile
 from rag_platform.types import fingerprint
 
 __all__ = ["EVENT", "WAITS_S", "Delivery", "Webhooks", "signature"]
@@ -272,7 +271,6 @@ def _decoded(secret: str) -> bytes:
 
 
 def _body(manifest: Manifest, now: float) -> str:
-    at = datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     told = {
         "collection": manifest.collection,
         "embedding_model": manifest.model,
@@ -280,27 +278,23 @@ def _body(manifest: Manifest, now: float) -> str:
         "points": manifest.points,
         "documents": len(manifest.documents),
     }
-    return json.dumps({"type": EVENT, "timestamp": at, "data": told}, ensure_ascii=False)
+    return json.dumps(
+        {"type": EVENT, "timestamp": utc(now, "milliseconds"), "data": told}, ensure_ascii=False
+    )
 
 
 class _Store:
     """Messages and deliveries in SQLite; every change is one transaction."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._lock = path, threading.Lock()
-        with self._errors():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.executescript(_SCHEMA)
-        self._finalizer = weakref.finalize(self, self._db.close)
+        self._file = SqliteFile(path, "the messages to webhooks", lambda _: _SCHEMA)
 
     def add(self, manifest: Manifest, urls: Sequence[str]) -> None:
         """Write a message down for each receiver that has not had it yet, and forget what is long over."""
         subject = fingerprint(manifest.collection, manifest.model)
         content = fingerprint(manifest.recipe, sorted(manifest.documents.items()))
         key, now = fingerprint(subject, manifest.generation, content), time.time()
-        with self._changes() as db:
+        with self._file.changes() as db:
             db.execute(
                 "INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?)",
                 [key, f"msg_{uuid.uuid4().hex}", subject, _body(manifest, now), now],
@@ -318,7 +312,7 @@ class _Store:
     def take(self, url: str, *, lease_s: float) -> _Due | None:
         """Take the oldest message that is due; nobody else does for a while."""
         now = time.time()
-        with self._changes() as db:
+        with self._file.changes() as db:
             row = db.execute(
                 "SELECT key, message_id, body, attempts FROM deliveries JOIN messages USING (key)"
                 " WHERE url = ? AND next_at <= ? ORDER BY created_at LIMIT 1",
@@ -332,18 +326,17 @@ class _Store:
 
     def rest_s(self, url: str) -> float:
         """Return how long nothing is due."""
-        with self._lock, self._errors():
-            (at,) = self._db.execute("SELECT min(next_at) FROM deliveries WHERE url = ?", [url]).fetchone()
+        [(at,)] = self._file.rows("SELECT min(next_at) FROM deliveries WHERE url = ?", url)
         return _POLL_S if at is None else max(0.0, float(at) - time.time())
 
     def over(self, url: str, due: _Due, *, delivered: bool, outcome: str) -> None:
         """Record that nothing more is tried."""
-        with self._changes() as db:
+        with self._file.changes() as db:
             self._set(db, url, due, "next_at = NULL, delivered = ?, outcome = ?", delivered, outcome)
 
     def again(self, url: str, due: _Due, *, wait_s: float, outcome: str) -> None:
         """Record what went wrong, and when it is tried again."""
-        with self._changes() as db:
+        with self._file.changes() as db:
             self._set(db, url, due, "next_at = ?, outcome = ?", time.time() + wait_s, outcome)
 
     def all(self) -> list[Delivery]:
@@ -352,8 +345,6 @@ class _Store:
             "SELECT message_id, url, body, attempts, next_at, delivered, outcome"
             " FROM deliveries JOIN messages USING (key) ORDER BY created_at DESC, url"
         )
-        with self._lock, self._errors():
-            rows = self._db.execute(query).fetchall()
         return [
             Delivery(
                 message_id=row[0],
@@ -363,24 +354,9 @@ class _Store:
                 status="waiting" if row[4] is not None else "delivered" if row[5] else "failed",
                 outcome=row[6],
             )
-            for row in rows
+            for row in self._file.rows(query)
         ]
 
     @staticmethod
     def _set(db: sqlite3.Connection, url: str, due: _Due, changes: str, *values: object) -> None:
         db.execute(f"UPDATE deliveries SET {changes} WHERE key = ? AND url = ?", [*values, due.key, url])
-
-    @contextmanager
-    def _changes(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield self._db
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise StorageError(
-                f"cannot use the webhooks' file {self._path}: {error}; check permissions and free space"
-            ) from error

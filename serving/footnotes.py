@@ -6,13 +6,13 @@ import re
 
 from rag_platform.answering.prompts import spoken
 from rag_platform.answering.reply import Reply
+from rag_platform.text.dates import devanagari_digits
 
 __all__ = ["footnotes", "without_footnotes"]
 
 _RULE = "\n\n---\n\n"
 _NOTES = re.compile(r"\s*\n---\n\n(?:- \[\d+\] .*(?:\n|\Z))+\Z")
 _MARKUP = re.compile(r"([\\`*\[\]<>!|])")
-_DEVANAGARI = str.maketrans("0123456789", "०१२३४५६७८९")
 
 
 def footnotes(reply: Reply) -> str:
@@ -43,7 +43,7 @@ def without_footnotes(answer: str) -> str:
 def _pages(reply: Reply, pages: dict[int, None]) -> str:
     numbers = ", ".join(map(str, sorted(pages)))
     if spoken(reply.question) == "ne":
-        return f"पृष्ठ {numbers.translate(_DEVANAGARI)}"
+        return f"पृष्ठ {devanagari_digits(numbers)}"
     return f"{'pages' if len(pages) > 1 else 'page'} {numbers}"
 
 

@@ -6,7 +6,6 @@ a request is ``watch``'s business.
 
 from __future__ import annotations
 
-import datetime
 import json
 import logging
 import logging.config
@@ -16,6 +15,7 @@ from typing import Any
 
 from rag_platform.answering.profiles import named_models
 from rag_platform.keys import PREFIX
+from rag_platform.moments import utc
 from rag_platform.settings import Settings
 from rag_platform.watching import current
 from serving.watch import Watched
@@ -68,7 +68,8 @@ class TextLines(_Lines):
         """Return a record's line."""
         watched = _watched()
         mark = f"[{watched.request_id}] " if watched is not None and watched.request_id else ""
-        line = f"{_time(record)} {record.levelname} {record.name}: {mark}{_one_line(self._message(record))}"
+        head = f"{utc(record.created, 'milliseconds')} {record.levelname} {record.name}: {mark}"
+        line = f"{head}{_one_line(self._message(record))}"
         below = self._exception(record).splitlines()
         return "\n".join([line, *(f"    {_one_line(one)}" for one in below)])
 
@@ -81,7 +82,7 @@ class JsonLines(_Lines):
     def format(self, record: logging.LogRecord) -> str:
         """Return a record's line."""
         value: dict[str, Any] = {
-            "time": _time(record),
+            "time": utc(record.created, "milliseconds"),
             "level": record.levelname,
             "logger": record.name,
             "message": self._message(record),
@@ -163,11 +164,6 @@ def _of_request() -> dict[str, Any]:
         "ms": round(1_000 * watched.seconds, 1) if is_over else None,
         "principal": watched.principal,
     }
-
-
-def _time(record: logging.LogRecord) -> str:
-    moment = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _one_line(text: str) -> str:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
-import threading
 import time
 import uuid
-import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rag_platform.answering.conversation import Turn
-from rag_platform.errors import CallerError, StorageError, UnknownName
+from rag_platform.errors import CallerError, UnknownName
+from rag_platform.sqlite_file import SqliteFile
 
 __all__ = ["Conversations", "Kept"]
 
@@ -68,21 +66,11 @@ class Conversations:
     """
 
     def __init__(self, path: Path, *, days: float = 0.0) -> None:
-        self.path, self._kept_s = path, days * _DAY_S
-        self._lock = threading.Lock()
-        with self._errors():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            columns = {row[1] for row in self._db.execute("PRAGMA table_info(exchanges)")}
-            is_old = bool(columns) and "owner" not in columns
-            self._db.executescript(f"BEGIN IMMEDIATE;{_OWNED % _SCHEMA if is_old else _SCHEMA}COMMIT;")
-        self._finalizer = weakref.finalize(self, self._db.close)
+        self._file, self._kept_s = SqliteFile(path, "the conversations", _schema), days * _DAY_S
 
     def close(self) -> None:
         """Close the file; nothing can be asked afterwards."""
-        with self._lock:
-            self._finalizer()
+        self._file.close()
 
     @staticmethod
     def new_id() -> str:
@@ -105,14 +93,14 @@ class Conversations:
             "SELECT question, answer FROM exchanges WHERE owner = ? AND conversation_id = ? ORDER BY position"
         )
         turns: list[Turn] = []
-        for question, answer in self._rows(query, owner, conversation_id):
-            turns += [Turn("user", str(question)), Turn("assistant", str(answer))]
+        for question, answer in self._file.rows(query, owner, conversation_id):
+            turns += [Turn("user", question), Turn("assistant", answer)]
         return turns
 
     def add(self, conversation_id: str, question: str, answer: str, *, owner: str = "") -> None:
         """Keep an exchange, and forget conversations of long ago."""
-        with self._lock, self._errors(), self._db:
-            self._db.execute(
+        with self._file.changes() as db:
+            db.execute(
                 "INSERT INTO exchanges SELECT ?, ?, count(*), ?, ?, ? FROM exchanges"
                 " WHERE owner = ? AND conversation_id = ?",
                 [owner, conversation_id, question, answer, time.time(), owner, conversation_id],
@@ -157,8 +145,8 @@ class Conversations:
         Raises:
             UnknownName: There is none.
         """
-        with self._lock, self._errors(), self._db:
-            gone = self._db.execute(
+        with self._file.changes() as db:
+            gone = db.execute(
                 "DELETE FROM exchanges WHERE owner = ? AND conversation_id = ?", [owner, conversation_id]
             ).rowcount
         if not gone:
@@ -167,8 +155,8 @@ class Conversations:
     def _forget_old(self) -> None:
         if not self._kept_s:
             return
-        with self._lock, self._errors(), self._db:
-            self._db.execute(
+        with self._file.changes() as db:
+            db.execute(
                 "DELETE FROM exchanges WHERE (owner, conversation_id) IN (SELECT owner, conversation_id"
                 " FROM exchanges GROUP BY owner, conversation_id HAVING max(asked_at) < ?)",
                 [time.time() - self._kept_s],
@@ -180,18 +168,9 @@ class Conversations:
             f" FROM exchanges WHERE {where} GROUP BY conversation_id HAVING {having}"
             f" ORDER BY max(asked_at) DESC, conversation_id DESC {limit}"
         )
-        rows = self._rows(query, *values)
-        return [Kept(str(key), str(title), int(str(n)), float(str(at))) for key, title, n, at in rows]
+        return [Kept(*row) for row in self._file.rows(query, *values)]
 
-    def _rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
-        with self._lock, self._errors():
-            return self._db.execute(query, values).fetchall()
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise StorageError(
-                f"cannot use the conversations in {self.path}: {error}; check permissions and free space"
-            ) from error
+def _schema(db: sqlite3.Connection) -> str:
+    columns = {row[1] for row in db.execute("PRAGMA table_info(exchanges)")}
+    return _OWNED % _SCHEMA if columns and "owner" not in columns else _SCHEMA

@@ -11,6 +11,7 @@ import typer
 from rag_platform.cli.options import EnvFile, Output, Verbose, open_settings
 from rag_platform.cli.render import Format, Row, emit, say
 from rag_platform.errors import CallerError
+from rag_platform.moments import utc
 
 if TYPE_CHECKING:
     from rag_platform.keys import Key, Keys, Scope
@@ -76,10 +77,10 @@ def ends(written: str, now: datetime) -> float:
     if days := re.fullmatch(r"(\d{1,5})d", written):
         return (now + timedelta(days=int(days[1]))).timestamp()
     try:
-        last = date.fromisoformat(written)
-    except ValueError:
+        after = date.fromisoformat(written) + timedelta(days=1)
+    except (ValueError, OverflowError):
         raise CallerError(f"{written!r} is no day and no number of days; write 2027-04-13 or 90d") from None
-    return (datetime(last.year, last.month, last.day, tzinfo=UTC) + timedelta(days=1)).timestamp()
+    return datetime(after.year, after.month, after.day, tzinfo=UTC).timestamp()
 
 
 def _scope(name: str) -> Scope:
@@ -119,4 +120,4 @@ def _value(key: Key) -> dict[str, object]:
 
 
 def _at(moment: float | None) -> str | None:
-    return None if moment is None else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%MZ}"
+    return None if moment is None else utc(moment, "minutes")

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 
+from rag_platform.text.dates import devanagari_digits
+
 __all__ = ["BUILT_IN", "displayed"]
 
 BUILT_IN: dict[int, str] = {
@@ -28,7 +30,6 @@ BUILT_IN: dict[int, str] = {
 _TOKEN = re.compile(r'"([^"]*)"|\\(.)|[_*](.)|\[\$([^\]-]*)(?:-([0-9A-Fa-f]+))?\]|\[([^\]]*)\]|(.)', re.S)
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?[\d.]+)")
 _ELAPSED = re.compile(r"h+|m+|s+", re.I)
-_DEVANAGARI_DIGITS = str.maketrans("0123456789", "०१२३४५६७८९")
 _DEVANAGARI = 4
 """Numeral system in the highest byte of a locale: ``[$-4000439]``."""
 _LAST_DAY = 2_958_466
@@ -82,7 +83,7 @@ def displayed(value: str, code: str, *, since_1904: bool = False) -> str:
     text = _filled(abs(number) if negative else number, section.tokens)
     if not text:
         return _general(number)
-    return text.translate(_DEVANAGARI_DIGITS) if section.devanagari else text
+    return devanagari_digits(text) if section.devanagari else text
 
 
 def _general(number: Decimal) -> str:

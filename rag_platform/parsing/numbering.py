@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["devanagari_digits", "in_format", "whole_number"]
+from rag_platform.text.dates import devanagari_digits
 
-_DEVANAGARI = str.maketrans("0123456789", "०१२३४५६७८९")
+__all__ = ["in_format", "whole_number"]
+
 _CONSONANTS = "कखगघङचछजझञटठडढणतथदधनपफबभमयरलवशषसह"
 _VOWELS = "अआइईउऊएऐओऔ"
 _ROMAN = (
@@ -18,11 +19,6 @@ _FORMATS = {
     "hindiVowels": "अ", "अ": "अ",
 }  # fmt: skip
 """Names of Word and sample characters of OpenDocument and HTML, by what they count with."""
-
-
-def devanagari_digits(number: int) -> str:
-    """Return ``number`` in Devanagari digits."""
-    return str(number).translate(_DEVANAGARI)
 
 
 def whole_number(stated: object, default: int = 0) -> int:
@@ -48,7 +44,7 @@ def in_format(number: int, name: str) -> str:
     """
     kind = _FORMATS.get(name, "")
     if kind == "१":
-        return devanagari_digits(number)
+        return devanagari_digits(str(number))
     if name == "decimalZero":
         return f"{number:02d}"
     if number < 1 or number > 3999:

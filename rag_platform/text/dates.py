@@ -24,6 +24,7 @@ __all__ = [
     "MonthDay",
     "Period",
     "ascii_digits",
+    "devanagari_digits",
     "find_dates",
     "find_fiscal_years",
     "find_month_days",
@@ -71,6 +72,7 @@ _MONTHS: dict[str, tuple[Era, int]] = {
 }
 
 _DIGITS = {ord("०") + value: str(value) for value in range(10)}
+_DEVANAGARI_DIGITS = {ord(digit): chr(code) for code, digit in _DIGITS.items()}
 _Y = r"(?P<y>(?:19|20|21)\d\d)"
 _M, _D = r"(?P<m>\d{1,2})", r"(?P<d>\d{1,2})"
 _SEP = r"\s?(?P<sep>[/.।\-–])\s?"
@@ -165,6 +167,15 @@ def ascii_digits(text: str) -> str:
     'दफा 9क'
     """
     return text.translate(_DIGITS)
+
+
+def devanagari_digits(text: str) -> str:
+    """Return the text with ASCII digits as Devanagari ones, every other character in its place.
+
+    >>> devanagari_digits("पृष्ठ 12")
+    'पृष्ठ १२'
+    """
+    return text.translate(_DEVANAGARI_DIGITS)
 
 
 def find_dates(text: str) -> Iterator[FoundDate]:

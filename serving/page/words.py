@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
+from rag_platform.text.dates import devanagari_digits
+
 __all__ = ["LANGUAGES", "Language", "Words", "language_of", "words"]
 
 Language = Literal["ne", "en"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
-_NEPALI_DIGITS = str.maketrans("0123456789", "०१२३४५६७८९")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Words:
         >>> words("ne").digits("2081-04-15"), words("en").digits("0.512")
         ('२०८१-०४-१५', '0.512')
         """
-        return text.translate(_NEPALI_DIGITS) if self.language == "ne" else text
+        return devanagari_digits(text) if self.language == "ne" else text
 
 
 @cache

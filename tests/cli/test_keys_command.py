@@ -87,6 +87,6 @@ def test_days() -> None:
     now = datetime(2026, 11, 30, 12, tzinfo=UTC)
     assert ends("1d", now) == datetime(2026, 12, 1, 12, tzinfo=UTC).timestamp()
     assert ends("2026-11-30", now) == datetime(2026, 12, 1, tzinfo=UTC).timestamp()
-    for wrong in ("90", "d", "2027-13-01", "-5d"):
+    for wrong in ("90", "d", "2027-13-01", "9999-12-31", "-5d"):
         with pytest.raises(CallerError, match="is no day and no number of days"):
             ends(wrong, now)
