@@ -1,7 +1,7 @@
 """rag-platform: Nepali documents in, searchable and cited collections out.
 
 The library knows neither Dagster nor FastAPI; heavy imports happen inside the class that needs them. The two
-facades are imported when they are first named, so that importing the package stays quick.
+facades and their clients are imported when they are first named, so that importing the package stays quick.
 """
 
 from typing import TYPE_CHECKING
@@ -10,22 +10,30 @@ from rag_platform.errors import RagError
 from rag_platform.types import Chunk, Document, Failure, Hit, Page
 
 if TYPE_CHECKING:
+    from rag_platform.client import AsyncRagClient, RagClient
     from rag_platform.platform import RagPlatform
     from rag_platform.platform_async import AsyncRagPlatform
 
 __all__ = [
+    "AsyncRagClient",
     "AsyncRagPlatform",
     "Chunk",
     "Document",
     "Failure",
     "Hit",
     "Page",
+    "RagClient",
     "RagError",
     "RagPlatform",
 ]
 __version__ = "0.1.0"
 
-_FACADES = {"RagPlatform": "platform", "AsyncRagPlatform": "platform_async"}
+_FACADES = {
+    "AsyncRagClient": "client",
+    "AsyncRagPlatform": "platform_async",
+    "RagClient": "client",
+    "RagPlatform": "platform",
+}
 
 
 def __getattr__(name: str) -> object:

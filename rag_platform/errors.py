@@ -28,7 +28,8 @@
         ├── UpstreamError          a remote service failed
         │   ├── EmptyAnswer            a language model said nothing
         │   ├── FilteredAnswer         a provider's filter held the answer back
-        │   └── PromptTooLong          more was asked than a model can read at once
+        │   ├── PromptTooLong          more was asked than a model can read at once
+        │   └── Unreachable            nothing came back: no connection, or a broken one
         └── GateFailed             a model ranks plain Nepali pairs wrongly: wrong prompt, pooling or head
 
 Each message holds the offending value and the remedy. ``code`` is stable and goes to APIs, tables and
@@ -37,9 +38,11 @@ logs; ``retryable`` says whether the same call may succeed later without a chang
 
 from __future__ import annotations
 
+import ast
 import difflib
+import re
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 __all__ = [
     "Busy",
@@ -70,6 +73,7 @@ __all__ = [
     "StorageError",
     "Unauthenticated",
     "UnknownName",
+    "Unreachable",
     "UnsupportedFormat",
     "UpstreamError",
 ]
@@ -79,11 +83,21 @@ _SHOWN = 50
 """Known names in a message; a collection may have thousands of documents."""
 
 
+_TOLD = re.compile(
+    r"unknown (?P<kind>.+) (?P<name>'[^']*'|\"[^\"]*\")\.(?: Did you mean .+\?)? Known: (?P<known>.*)\.", re.S
+)
+"""How ``UnknownName`` is told."""
+
+
 class RagError(Exception):
-    """Root of everything this library raises on purpose."""
+    """Root of everything this library raises on purpose.
+
+    ``request_id`` is that of a service's answer, as its log has it; empty for what happened in this process.
+    """
 
     code: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
+    request_id: str = ""
 
 
 class CallerError(RagError):
@@ -105,6 +119,21 @@ class UnknownName(CallerError):
         more = len(self.known) - _SHOWN
         shown = f"{', '.join(self.known[:_SHOWN])} and {more} more" if more > 0 else ", ".join(self.known)
         super().__init__(f"unknown {kind} {name!r}.{hint} Known: {shown or 'none'}.")
+
+    @classmethod
+    def told(cls, message: str) -> Self:
+        """Return the error of which another process told this; of many names it knows those in the message.
+
+        >>> error = UnknownName.told(str(UnknownName("fruit", "आप", ["स्याउ", "आँप"])))
+        >>> error.kind, error.name, error.known
+        ('fruit', 'आप', ['आँप', 'स्याउ'])
+        """
+        error, found = cls.__new__(cls, message), _TOLD.fullmatch(message)
+        error.kind, error.name, error.known = "name", "", []
+        if found is not None:
+            error.kind, error.name = found["kind"], ast.literal_eval(found["name"])
+            error.known = [] if found["known"] == "none" else found["known"].split(", ")
+        return error
 
 
 class InvalidSetting(CallerError):
@@ -277,6 +306,19 @@ class PromptTooLong(UpstreamError):
 
     code = "prompt_too_long"
     retryable = False
+
+
+class Unreachable(UpstreamError):
+    """A service gave no answer: there is no connection, or it broke; the message names the address.
+
+    ``sent`` says whether it may have heard the request, and so may have done what was asked.
+    """
+
+    code = "unreachable"
+
+    def __init__(self, message: str, *, sent: bool = False) -> None:
+        self.sent = sent
+        super().__init__(message)
 
 
 class GateFailed(EnvironmentProblem):

@@ -18,6 +18,7 @@ from rag_platform.errors import RagError, StorageError
 from rag_platform.metadata.sidecars import (
     FOLDER_DEFAULTS,
     SUFFIXES,
+    Given,
     is_note,
     read_notes,
     update_note,
@@ -25,7 +26,7 @@ from rag_platform.metadata.sidecars import (
 )
 from rag_platform.storage import copy_file, sha256_of, storage_errors
 
-__all__ = ["Inbox", "InboxFile", "Listing", "Note", "is_ignored"]
+__all__ = ["Inbox", "InboxFile", "Listing", "Note", "Offered", "is_ignored", "offered"]
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +96,41 @@ class Listing:
     files: tuple[InboxFile, ...]
     unreadable: tuple[Path, ...] = ()
     strays: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A file that is to be handed over: its path, the source it gets, and what is said beside it."""
+
+    path: Path
+    source: str
+    given: Given
+
+
+def offered(paths: Sequence[Path], refused: dict[str, RagError]) -> list[Offered]:
+    """Return what ``Inbox.add`` would take in, for an inbox elsewhere.
+
+    Args:
+        paths: Files and folders.
+        refused: Takes those that cannot be read, by source.
+
+    Raises:
+        StorageError: An argument does not exist.
+    """
+    base = Inbox._common_parent(paths)
+    found: dict[str, Offered] = {}
+    for path in paths:
+        for file in Inbox._files(path, base, refused):
+            source = _source(file.absolute().relative_to(base))
+            try:
+                with storage_errors("read", file):
+                    file.open("rb").close()
+                given = read_notes(_notes_of(file.absolute(), base), root=base)
+            except RagError as error:
+                refused[source] = error
+                continue
+            found[source] = Offered(file, source, given)
+    return list(found.values())
 
 
 class Inbox:

@@ -23,7 +23,7 @@ from rag_platform.settings import Settings
 from rag_platform.states import CollectionState, Info, Ingested, Models, StoredDocument
 from rag_platform.system import System
 from rag_platform.talk import Conversation, Names
-from rag_platform.types import Failure, document_id, fingerprint, is_id
+from rag_platform.types import fingerprint, is_id
 
 if TYPE_CHECKING:
     from rag_platform.answering.ask import Event, Reply
@@ -124,7 +124,7 @@ class RagPlatform:
                 refused[source] = error
         sources = [source for source in added if source not in refused]
         done = self._ingested(name, sources, password=password, force=force, progress=progress)
-        return [*done, *(_refused(name, source, error) for source, error in refused.items())]
+        return [*done, *(Ingested.refused(name, source, error) for source, error in refused.items())]
 
     def ingest_folder(self, folder: str | Path, *, collection: str | None = None) -> list[Ingested]:
         """Ingest all files below a folder; their paths below it are kept.
@@ -416,9 +416,3 @@ class RagPlatform:
     ) -> list[Ingested]:
         named = [(collection, source) for source in sources]
         return ingestion.ingest(self.system, named, password=password, force=force, progress=progress)
-
-
-def _refused(collection: str, source: str, error: RagError) -> Ingested:
-    """Return what became of a file that could not even be copied into the inbox."""
-    failure = Failure("inbox", error.code, str(error), error.retryable)
-    return Ingested(collection, source, 0, 0, 0, document_id(collection, source), "failed", failure, 0)

@@ -5,10 +5,12 @@ A name comes from outside: it is kept for display and never obeyed as a path. No
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import unicodedata
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from io import SEEK_END
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 import regex
@@ -16,14 +18,15 @@ import regex
 from rag_platform.errors import CallerError
 from rag_platform.inbox import is_ignored
 from rag_platform.metadata.sidecars import changed, is_note
-from rag_platform.storage import atomic
+from rag_platform.storage import atomic, sha256_of
 from rag_platform.system import System
 from rag_platform.types import fingerprint
 
-__all__ = ["receive", "safe_name", "said"]
+__all__ = ["receive", "safe_name", "safe_path", "said"]
 
 _NAME_BYTES = 200
 """What a name may take: file systems allow 255, and sidecars and temporary files add to it."""
+_MOST_PARTS = 10
 
 
 def safe_name(given: str) -> str:
@@ -48,6 +51,21 @@ def safe_name(given: str) -> str:
             "give the document another, and its metadata in the field for it"
         )
     return name if len(name.encode()) <= _NAME_BYTES else _shortened(name)
+
+
+def safe_path(given: str) -> str:
+    r"""Return the path below an inbox that a document has from now on, each part of it as by ``safe_name``.
+
+    Raises:
+        CallerError: A part of it is no name, or it has more than ten.
+
+    >>> safe_path("ऐन/नागरिकता\\ऐन २०६३.pdf"), safe_path("/कर.txt")
+    ('ऐन/नागरिकता/ऐन २०६३.pdf', 'कर.txt')
+    """
+    parts = given.replace("\\", "/").strip("/").split("/")
+    if len(parts) > _MOST_PARTS:
+        raise CallerError(f"{given!r} lies {len(parts)} parts deep, allowed are {_MOST_PARTS}")
+    return "/".join(map(safe_name, parts))
 
 
 _UNSAFE = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -96,11 +114,11 @@ def receive(
     Args:
         system: The wired platform.
         collection: Made where it does not exist.
-        files: Names of ``safe_name``, with what is read from its beginning.
+        files: Names of ``safe_name`` or ``safe_path``, with what is read from its beginning.
         changes: Of ``said``, for all of them.
 
     Raises:
-        CallerError: Two have one name, or a folder has it.
+        CallerError: Two have one name, a folder has it, or it would lie in another collection's folder.
         StorageError: The disk is full.
     """
     names = [name for name, _ in files]
@@ -108,16 +126,32 @@ def receive(
     if twice:
         raise CallerError(f"{twice[0]!r} is given twice; each document needs a name of its own")
     system.catalog.create_collection(collection)
+    is_root = collection == system.inbox.root_collection
+    others = {one for one in system.catalog.collections() if one != collection} if is_root else set()
     for name in names:
+        folder, is_below, _ = name.partition("/")
+        if is_below and folder in others:
+            raise CallerError(f"{name!r} would lie in the folder of the collection {folder!r}; name that one")
         if system.inbox.path(collection, name).is_dir():
             raise CallerError(f"{name!r} is a folder of the inbox; give the document another name")
     for name, content in files:
         if changes:  # before the file: what is found without it would be ingested without it
             system.inbox.note(collection, name, changes)
+        if _is_there(content, system.inbox.path(collection, name)):
+            continue
         content.seek(0)
         with atomic(system.inbox.path(collection, name)) as target:
             shutil.copyfileobj(content, target)
     return names
+
+
+def _is_there(content: BinaryIO, path: Path) -> bool:
+    """Say whether a file has these bytes already: written anew, it would look like another version."""
+    size = content.seek(0, SEEK_END)
+    if not path.is_file() or path.stat().st_size != size:
+        return False
+    content.seek(0)
+    return hashlib.file_digest(content, "sha256").hexdigest() == sha256_of(path)  # type: ignore[arg-type]
 
 
 def _shortened(name: str) -> str:

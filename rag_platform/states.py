@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from rag_platform.entries import Entry
-from rag_platform.types import Chunk, Document, Failure, Status
+from rag_platform.errors import RagError
+from rag_platform.types import Chunk, Document, Failure, Status, document_id
 
 __all__ = [
     "CollectionState",
@@ -49,6 +51,12 @@ class Ingested:
     status: Status
     failure: Failure | None
     generation: int
+
+    @classmethod
+    def refused(cls, collection: str, source: str, error: RagError) -> Self:
+        """Return what became of a file that could not even be taken into the inbox."""
+        failure = Failure("inbox", error.code, str(error), error.retryable)
+        return cls(collection, source, 0, 0, 0, document_id(collection, source), "failed", failure, 0)
 
 
 @dataclass(frozen=True, slots=True)

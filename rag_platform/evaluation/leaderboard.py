@@ -138,6 +138,21 @@ class Leaderboard:
             "best": {name: self._best(name) for name in self.measures},
         }
 
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Leaderboard:
+        """Return the board of which this is the ``value``; of its run it knows what stands there."""
+        rows = [_row_of(dict(row)) for row in value["rows"]]
+        summaries = {
+            name: Summary(
+                Cell(**best["cell"]) if best["cell"] else None,
+                best["n_common"],
+                best["n_tied"],
+                _number(best["detectable"]),
+            )
+            for name, best in value["best"].items()
+        }
+        return cls(value["run"], value["main_measure"], tuple(summaries), tuple(rows), summaries)
+
     def frame(self) -> pd.DataFrame:
         """Return a row a (cell, measure): the cell, its status, and the fields of ``Entry``."""
         import pandas as pd
@@ -365,6 +380,23 @@ def _row_value(row: Row) -> dict[str, Any]:
     }
     state = {key: _known(value) for key, value in asdict(replace(row, measures={})).items() if key != "cell"}
     return {**asdict(row.cell), **state, "measures": measures}
+
+
+def _row_of(value: dict[str, Any]) -> Row:
+    cell = Cell(**{key: value.pop(key) for key in ("embedding_model", "reranker", "variant")})
+    measures = {name: _entry_of(one) for name, one in value.pop("measures").items()}
+    seconds, cost = _number(value.pop("seconds")), _number(value.pop("cost"))
+    return Row(cell, measures=measures, seconds=seconds, cost=cost, **value)
+
+
+def _entry_of(value: Mapping[str, Any]) -> Entry:
+    numbers = {key: _number(one) for key, one in value.items() if key != "beats"}
+    return Entry(**numbers, beats=tuple(value["beats"]))
+
+
+def _number(value: Any) -> Any:  # noqa: ANN401
+    """Return a number as it was before ``_known``."""
+    return math.nan if value is None else value
 
 
 def _known(value: object) -> object:

@@ -64,6 +64,11 @@ class Given:
         )
 
     @property
+    def plain(self) -> dict[str, object]:
+        """The fields as a person would write them."""
+        return {name: _plain(name, values) for name, values in self.fields.items()}
+
+    @property
     def work(self) -> str:
         """Fingerprint of the fields, empty without any."""
         return fingerprint("given", sorted(self.fields.items())) if self.fields else ""
@@ -119,7 +124,7 @@ def from_json(stored: str) -> Given:
 
 def write_note(path: Path, given: Given) -> None:
     """Write it as TOML."""
-    lines = [f"{name} = {_toml(_plain(name, values))}" for name, values in given.fields.items()]
+    lines = [f"{name} = {_toml(value)}" for name, value in given.plain.items()]
     parse = [("languages", given.languages), ("kinds", list(given.kinds))]
     said = [f"{name} = {_toml(value)}" for name, value in parse if value]
     lines += ["", f"[{PARSE}]", *said] if said else []

@@ -7,7 +7,7 @@ searched, or with the job after ``WAIT_S``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated, BinaryIO
 from uuid import UUID
@@ -21,7 +21,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from rag_platform.errors import UnknownName
 from rag_platform.keys import Principal
-from rag_platform.receiving import receive, safe_name, said
+from rag_platform.receiving import receive, safe_name, safe_path, said
 from rag_platform.states import StoredDocument
 from serving.etags import UNCHANGED, tagged
 from serving.guard import principal
@@ -69,7 +69,7 @@ _FILE_FIELDS = ("file", "files")
 
 router = APIRouter(tags=["documents"])
 
-_FIELD_TYPES = {"force": "boolean", "wait": "boolean"}
+_FIELD_TYPES = {"force": "boolean", "keep_folders": "boolean", "wait": "boolean"}
 FORM = {
     "requestBody": {
         "required": True,
@@ -127,8 +127,8 @@ async def uploaded(
     caller = principal(request)
     form = await _form(request)
     try:
-        files = _files(form)
         fields = _fields(form, names, wait=wait)
+        files = _files(form, safe_path if fields.keep_folders else safe_name)
         collection = _collection(service, fields.collection, caller)
         job = await anyio.to_thread.run_sync(lambda: _received(service, files, fields, collection))
     finally:
@@ -165,7 +165,7 @@ async def documents(
     if source is not None:
         named = _collection(service, collection, caller)
         entry = await aside(lambda: service.system.catalog.entry(named, source))
-        return tagged(request, DocumentsAnswer(documents=[DocumentAnswer.of(entry)]))
+        return tagged(request, DocumentsAnswer(documents=[DocumentAnswer.of(entry)], next_cursor=None))
     part = Part(limit, cursor, "documents", collection, deleted, key=(str, str))
 
     def listed() -> Response:
@@ -296,12 +296,12 @@ async def _form(request: Request) -> FormData:
         raise HTTPException(400, f"the form cannot be read: {message}") from error
 
 
-def _files(form: FormData) -> list[tuple[str, BinaryIO]]:
+def _files(form: FormData, named: Callable[[str], str]) -> list[tuple[str, BinaryIO]]:
     parts = [(field, part) for field, part in form.multi_items() if isinstance(part, UploadFile)]
     for field, _ in parts:
         if field not in _FILE_FIELDS:
             raise HTTPException(422, f"files belong into the field 'files', not {field!r}")
-    found = [(safe_name(part.filename or ""), part.file) for _, part in parts]
+    found = [(named(part.filename or ""), part.file) for _, part in parts]
     if not found:
         raise HTTPException(422, "no file was sent; put at least one into the field 'files'")
     return found

@@ -75,6 +75,7 @@ class UploadFields(BaseModel):
     language: str = Field("", description="OCR languages, as nep+eng; empty: chosen per page")
     password: str = Field("", description="tried on locked PDFs; stored nowhere", repr=False)
     force: bool = Field(False, description="do everything again, current or not")
+    keep_folders: bool = Field(False, description="keep the folders that file names have, as ऐन/कर.pdf")
     wait: bool = Field(False, description="answer when the documents can be searched")
 
 
