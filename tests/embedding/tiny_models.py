@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,8 +18,8 @@ TEXTS = [
 ]
 TASK = "Given a web search query, retrieve relevant passages that answer the query"
 
-_MOST_WORDS = 4_000
-"""Of a tokenizer."""
+_MOST_WORDS, _LONGEST = 4_000, 8
+"""Entries of a tokenizer, and characters of one that is cut from words."""
 
 
 class TinyModels:
@@ -104,19 +107,29 @@ def _model(kind: str, n_words: int, max_tokens: int) -> Any:
     return t.Qwen3Model(t.Qwen3Config(head_dim=16, num_key_value_heads=1, **sizes))
 
 
+def word_pieces(texts: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the vocabulary of XLM-R's kind: pieces of words with their log shares, always the same.
+
+    The trainer of ``tokenizers`` makes another one each time.
+    """
+    words = Counter(f"▁{word}" for text in texts for word in text.split())
+    pieces: Counter[str] = Counter()
+    for word, n in words.items():
+        for start, end in combinations(range(len(word) + 1), 2):
+            if end - start <= _LONGEST:
+                pieces[word[start:end]] += n
+    by_use = sorted(pieces, key=lambda piece: (len(piece) > 1, -pieces[piece] * len(piece), piece))
+    total = pieces.total()
+    special = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    return special + [(piece, math.log(pieces[piece] / total)) for piece in by_use[:_MOST_WORDS]]
+
+
 def _xlm_r_tokenizer(texts: Sequence[str], max_tokens: int) -> Any:
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
-    tokenizer = Tokenizer(models.Unigram())
+    tokenizer = Tokenizer(models.Unigram(word_pieces(texts), unk_id=3))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    tokenizer.train_from_iterator(
-        texts,
-        trainers.UnigramTrainer(
-            vocab_size=_MOST_WORDS, special_tokens=special, unk_token="<unk>", show_progress=False
-        ),
-    )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )

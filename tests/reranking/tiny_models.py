@@ -40,19 +40,13 @@ def build_cross_encoder(
 ) -> Path:
     """Save an XLM-R classifier whose pairs are ``<s> A </s></s> B </s>``; return its folder."""
     import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from embedding.tiny_models import word_pieces
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaForSequenceClassification
 
     torch.manual_seed(7)
-    tokenizer = Tokenizer(models.Unigram())
+    tokenizer = Tokenizer(models.Unigram(word_pieces(texts), unk_id=3))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    tokenizer.train_from_iterator(
-        texts,
-        trainers.UnigramTrainer(
-            vocab_size=_MOST_WORDS, special_tokens=special, unk_token="<unk>", show_progress=False
-        ),
-    )
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
