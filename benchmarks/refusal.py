@@ -37,6 +37,8 @@ MODEL = "intfloat/multilingual-e5-small"
 DEEP = SearchOptions(k=30, candidates=30)
 LEFT_OUT = 0.3
 """Weight of a question whose answers were taken away: in use most questions have an answer."""
+NEARLY = 0.02
+"""F1 that a lower threshold may cost by meaning, where the curve is flat: it answers more."""
 COVERAGES = (0.25, 0.5, 0.75, 0.9, 1.0)
 
 
@@ -122,7 +124,9 @@ def fit(everything: Sequence[Asked]) -> None:
         line.fit(x, y, logisticregression__sample_weight=w)
         weights = line[-1].coef_[0] / line[0].scale_
         intercept = line[-1].intercept_[0] - (weights * line[0].mean_).sum()
-        refused = max(np.linspace(0.05, 0.95, 91), key=lambda t: f1(p < t, ~y, w))
+        curve = {t: f1(p < t, ~y, w) for t in np.linspace(0.05, 0.95, 91)}
+        best = max(curve.values())
+        refused = min(t for t, value in curve.items() if value >= best - (NEARLY if is_near else 0.0))
         shown = {name: round(float(w), 2) for name, w in zip(model.weights, weights, strict=True)}
         print(
             f"{view}: intercept {intercept:.2f}, {shown}, refused {refused:.2f}, read"

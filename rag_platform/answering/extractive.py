@@ -56,8 +56,8 @@ class ExtractiveGenerator:
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
         """Return the best sentences in the order of the passages, each with its citation, or a refusal."""
         found = self.ranked(question, passages, _read(question, passages))
-        answers = answers_alone(question, passages, found) if found.is_near else found.best >= self._support
-        return self.told(found) if answers and found.sentences else Answer(refusal(question), refused=True)
+        is_told = answers_alone(question, found) if found.is_near else found.best >= self._support
+        return self.told(found) if is_told and found.sentences else Answer(refusal(question), refused=True)
 
     def ranked(self, question: str, passages: Sequence[Passage], reading: str = "") -> Ranked:
         """Return the sentences of the passages, the best first."""

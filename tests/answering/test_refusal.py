@@ -14,7 +14,7 @@ from rag_platform.answering.refusal import MODELS, CalibratedGate, Evidence, ans
 from rag_platform.index.lexical import query_terms
 from rag_platform.retrieval.explain import Explanation
 from rag_platform.retrieval.search import SearchResult
-from rag_platform.types import Hit, Passage
+from rag_platform.types import Hit
 
 GATE = CalibratedGate()
 WORDS = Ranked(())
@@ -117,9 +117,11 @@ def test_another_script_is_told_by_scores_alone() -> None:
 def test_the_meaning_of_the_best_sentence_decides_whatever_its_script() -> None:
     question = "How much is the registration of a motorcycle?"
     result = searched(question, margin=0.1, match=0.5)
-    near, far = Ranked((), is_near=True, best=0.7), Ranked((), is_near=True, best=0.1)
+    best = Sentence("मोटरसाइकलको दर्ता शुल्क ५०० रुपैयाँ लाग्छ।", 1, 0, 0.0, 0.7)
+    near, far = Ranked((best,), is_near=True, best=0.7), Ranked((best,), is_near=True, best=0.1)
     found = evidence(question, result, near)
-    assert (found.view, found.best, found.foreign) == ("near", 0.7, 1.0)
+    assert (found.view, found.best, found.foreign) == ("near", 0.7, True)
+    assert not evidence("motorcycle darta garna kati shulka lagcha?", result, near).foreign
     assert found.margin == pytest.approx(0.1 / 0.5)
     assert [GATE.refuses(question, result, one) for one in (near, far)] == [False, True]
     assert evidence(question, searched(question, fusion="rrf"), near).view == "near_unscored"
@@ -147,10 +149,9 @@ def test_a_question_without_a_word_of_its_passage_is_read() -> None:
 
 def test_without_a_search_the_sentences_decide() -> None:
     best = Sentence("मोटरसाइकलको दर्ता शुल्क ५०० रुपैयाँ लाग्छ।", 1, 0, 1.0, 0.7)
-    passages = [Passage(best.text)]
-    assert answers_alone(FEE, passages, Ranked((best,), is_near=True, best=0.7))
-    assert not answers_alone(FEE, passages, Ranked((best,), is_near=True, best=0.3))
-    assert not answers_alone(FEE, passages, Ranked((), is_near=True, best=0.7))
+    assert answers_alone(FEE, Ranked((best,), is_near=True, best=0.7))
+    assert not answers_alone(FEE, Ranked((best,), is_near=True, best=0.3))
+    assert not answers_alone(FEE, Ranked((), is_near=True, best=0.7))
 
 
 def test_nothing_found_is_refused() -> None:
