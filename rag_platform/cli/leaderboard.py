@@ -237,7 +237,7 @@ def _tell_best(board: Leaderboard) -> None:
 
     for name in board.measures:
         if best := board.summaries[name].best:
-            say(f"best in {name}: {cell_name(best)}, {board.summaries[name].n_tied} tied with it")
+            say(f"best in {name}: {cell_name(best)}, {board.summaries[name].n_tied - 1} others tied with it")
 
 
 def _difference_rows(found: Comparison) -> list[Row]:

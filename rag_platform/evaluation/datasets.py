@@ -16,11 +16,24 @@ from rag_platform.errors import InvalidDataset, UnknownName
 from rag_platform.evaluation.ranking import Measure, parse_measure
 from rag_platform.evaluation.records import read_text
 
-__all__ = ["BUNDLED", "CARD", "Card", "Case", "Dataset", "Label", "Member", "bundled_sets", "find_set"]
+__all__ = [
+    "BUNDLED",
+    "CARD",
+    "UNANSWERABLE",
+    "Card",
+    "Case",
+    "Dataset",
+    "Label",
+    "Member",
+    "bundled_sets",
+    "find_set",
+]
 
 BUNDLED = Path(__file__).parents[2] / "eval_datasets"
 """Where the sets that come with the platform are, in a checkout and beside the installed package."""
 CARD = "card.toml"
+UNANSWERABLE = "unanswerable"
+"""The kind of questions that the documents do not answer, on purpose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag_platform.errors import InvalidDataset
-from rag_platform.evaluation.datasets import CARD, Card, Case, Dataset, Label, Member, find_set
+from rag_platform.evaluation.datasets import CARD, UNANSWERABLE, Card, Case, Dataset, Label, Member, find_set
 from rag_platform.evaluation.records import Place, Record, comma_rows, json_lines
 from rag_platform.evaluation.trec import judgements
 from rag_platform.text.normalize import stored_text
@@ -24,7 +24,6 @@ CASES = "cases.jsonl"
 _TABLE = "data.csv"
 _DOCUMENTS = "documents"
 _CORPUS, _QUERIES = "corpus", "queries"
-_UNANSWERABLE = "unanswerable"
 _CORPUS_KEYS = frozenset({"_id", "title", "text", "metadata"})
 _QUERY_KEYS = frozenset(
     {"_id", "text", "metadata", "kind", "language", "answerable", "reference_answer", "answer"}
@@ -271,7 +270,7 @@ def _documents(folder: Path) -> Iterator[Member]:
 
 def _answerable(record: Record) -> bool:
     told = record.truth("answerable")
-    return told if told is not None else record.values.get("kind") != _UNANSWERABLE
+    return told if told is not None else record.values.get("kind") != UNANSWERABLE
 
 
 def _labelled(case: Case, labels: Sequence[Label]) -> Case:

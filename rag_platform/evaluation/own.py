@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag_platform.errors import InvalidDataset
-from rag_platform.evaluation.datasets import Case, Dataset, Label, Member
+from rag_platform.evaluation.datasets import UNANSWERABLE, Case, Dataset, Label, Member
 from rag_platform.evaluation.records import Place, Record, comma_rows
 from rag_platform.inbox import is_ignored
 
@@ -59,7 +59,9 @@ def load_questions(path: Path, documents: Path) -> Dataset:
 
 
 def _case(record: Record, number: str, known: set[str]) -> Case:
-    answerable = record.text("answerable", "true").strip().lower()
+    kind = record.text("kind", "").strip()
+    told = "false" if kind == UNANSWERABLE else "true"
+    answerable = record.text("answerable", told).strip().lower()
     if answerable not in ("true", "false"):
         raise record.place.wrong(f"'answerable' is {answerable!r}, expected true or false")
     labels = tuple(_labels(record, known))
@@ -69,7 +71,7 @@ def _case(record: Record, number: str, known: set[str]) -> Case:
         case_id=record.text("id", number).strip(),
         query=record.text("question"),
         labels=labels,
-        kind=record.text("kind", "").strip(),
+        kind=kind,
         language=record.text("language", "").strip(),
         answerable=answerable == "true",
         reference_answer=next((a for name in _ANSWERS if (a := record.text(name, "").strip())), ""),

@@ -50,6 +50,12 @@ def test_pages_ids_and_questions_without_labels(tmp_path: Path) -> None:
     assert [case.case_id for case in found.cases] == ["क", "ख"]  # type: ignore[attr-defined]
 
 
+def test_the_kind_says_that_a_question_is_unanswerable(tmp_path: Path) -> None:
+    text = "question,kind,answerable\nकसको हो?,unanswerable,\nकहाँ छ?,lookup,\nकिन?,unanswerable,true\n"
+    found = load(tmp_path, text)
+    assert [case.answerable for case in found.cases] == [False, True, True]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -48,7 +48,8 @@ def caption(board: Leaderboard) -> str:
     said = [f"{board.run['dataset']}, run {board.run['run_id']} of {board.run['created_at'][:10]}."]
     said.append(f"Means over the {summary.n_common} questions that all compared cells have, 95 % intervals.")
     if summary.best is not None:
-        said.append(f"{summary.n_tied} tied with the best in {board.main} (randomisation test, Holm, 5 %).")
+        others = f"{summary.n_tied - 1} others tied with the best in {board.main}"
+        said.append(f"{others} (randomisation test, Holm, 5 %).")
     if math.isfinite(summary.detectable):
         said.append(f"A difference of {summary.detectable:.3f} shows in four of five such sets.")
     if not board.run["judge"]:

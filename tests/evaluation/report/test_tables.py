@@ -118,7 +118,7 @@ def test_notebooks_get_html_where_nothing_is_markup(tmp_path: Path) -> None:
 def test_the_caption_says_on_what_and_what_it_can_show(board: Leaderboard) -> None:
     said = caption(board)
     assert "Means over the 20 questions" in said
-    assert "1 tied with the best in nDCG@10" in said
+    assert "0 others tied with the best in nDCG@10" in said
     assert "No judge was set" in said
 
 
