@@ -134,15 +134,28 @@ def _made(entry: Entry, stage: str) -> bool:
 
 
 def _generators(system: System) -> Iterator[GeneratorState]:
+    """Yield whom ``System.generator`` knows by name."""
     settings = system.settings
     yield GeneratorState("extractive", not settings.llm_provider)
     yield GeneratorState("prompt", False)
-    if not settings.llm_provider:
-        return
+    if settings.llm_provider:
+        yield from _provider_models(system)
+    for name in system.profiles.chat:
+        try:
+            system.connection(name)
+        except RagError as error:
+            yield GeneratorState(name, name == settings.llm_provider, str(error))
+        else:
+            yield GeneratorState(name, name == settings.llm_provider)
+
+
+def _provider_models(system: System) -> Iterator[GeneratorState]:
+    settings = system.settings
     try:
         default = system.chat_model()
     except RagError as error:
-        yield GeneratorState(settings.llm_provider, True, str(error))
+        if settings.llm_provider not in system.profiles.chat:  # which tell it themselves
+            yield GeneratorState(settings.llm_provider, True, str(error))
         return
     for name in dict.fromkeys((default.model, *settings.llm_models)):
         yield GeneratorState(name, name == default.model)

@@ -62,6 +62,20 @@ def test_a_profile_answers_by_its_name(tmp_path: Path, monkeypatch: pytest.Monke
     assert default.generator().name == "openai/नेपाली-मोडेल"
 
 
+def test_whoever_answers_by_a_name_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROQ_API_KEY", "secret")
+    settings = {"RAG_HOME": tmp_path, "RAG_MODEL_PROFILES": written(tmp_path, WRITTEN)}
+    plain = System.from_settings(Settings.load(None, **settings))
+    listed = {one.name: one.active for one in models(plain).generators}
+    assert listed == {"extractive": True, "prompt": False, "fast": False, "here": False}
+    chosen = System.from_settings(
+        Settings.load(None, **settings, LLM_PROVIDER="here", RAG_LLM_MODELS="gemma")
+    )
+    found = {one.name: one.active for one in models(chosen).generators}
+    assert found == {**listed, "extractive": False, "नेपाली-मोडेल": True, "gemma": False, "here": True}
+    assert all(chosen.generator(name) for name in found)
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [
