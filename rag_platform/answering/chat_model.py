@@ -6,6 +6,7 @@ is asked in ``providers``.
 
 from __future__ import annotations
 
+import codecs
 import logging
 import time
 from collections.abc import Iterator, Sequence
@@ -18,11 +19,14 @@ from rag_platform.answering.providers import Connection
 from rag_platform.answering.support import cited
 from rag_platform.errors import EmptyAnswer, FilteredAnswer, UpstreamError
 from rag_platform.remote import TIMEOUT_S, Service, completion, load_litellm
+from rag_platform.text.normalize import stored_text
 from rag_platform.types import Answer, Passage, Usage
 
 __all__ = ["ChatModel"]
 
 _LOG = logging.getLogger(__name__)
+_JOINING = codecs.getincrementaldecoder("utf-16-le")
+"""Joins halves of characters, which some servers send in two pieces."""
 _ANY_TOOL = {
     "type": "function",
     "function": {"name": "any", "parameters": {"type": "object", "properties": {}}},
@@ -153,6 +157,7 @@ class _Heard:
 
     def __init__(self) -> None:
         self._text, self._finish, self._usage = "", "", Usage()
+        self._halves = _JOINING("ignore")
         self._calls: dict[int, list[str]] = {}
 
     def take(self, chunk: Any) -> str:  # noqa: ANN401
@@ -170,7 +175,8 @@ class _Heard:
             function = call.function
             for at, part in enumerate((call.id, function and function.name, function and function.arguments)):
                 parts[at] += part or ""
-        piece = str(choice.delta.content or "")
+        said = str(choice.delta.content or "")
+        piece = self._halves.decode(said.encode("utf-16-le", "surrogatepass"))
         self._text += piece
         return piece
 
@@ -180,7 +186,9 @@ class _Heard:
             raise FilteredAnswer(f"the provider's filter held back the answer of {model}; ask otherwise")
         calls = tuple(
             ToolCall(key or f"call_{at}", name, arguments)
-            for at, (key, name, arguments) in sorted(self._calls.items())
+            for at, (key, name, arguments) in (
+                (at, map(stored_text, parts)) for at, parts in sorted(self._calls.items())
+            )
         )
         if not self._text.strip() and not calls:
             raise EmptyAnswer(

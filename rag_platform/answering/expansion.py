@@ -125,7 +125,7 @@ def _read(text: str, question: str) -> tuple[str, ...]:
     found = _LIST.search(text)
     try:
         listed: Any = json.loads(found[0]) if found else []
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return ()
     known, wordings = {_key(question)}, list[str]()
     for one in listed:

@@ -20,6 +20,7 @@ from rag_platform.errors import CallerError
 from rag_platform.retrieval.filters import parse_filters
 from rag_platform.retrieval.options import SearchOptions
 from rag_platform.retrieval.search import SearchResult
+from rag_platform.text.normalize import stored_text
 from rag_platform.types import Hit, Passage
 
 __all__ = [
@@ -193,16 +194,16 @@ def search_of(call: ToolCall, options: SearchOptions) -> tuple[str, SearchOption
         raise CallerError(f"there is no tool {call.name!r}; call {NAME}")
     try:
         given: Any = json.loads(call.arguments or "{}")
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise CallerError(f'the arguments are no JSON ({error}); write {{"query": "..."}}') from error
     query = given.get("query") if isinstance(given, dict) else None
-    if not isinstance(query, str) or not query.strip():
+    if not isinstance(query, str) or not stored_text(query).strip():
         raise CallerError('the arguments lack a query; write {"query": "..."}')
     filters = given.get("filters") or []
     if not isinstance(filters, list) or not all(isinstance(one, str) for one in filters):
         raise CallerError('filters are a list of texts such as "year=2081"')
-    where = (*options.where, *parse_filters(filters).conditions)
-    return query.strip()[:_LONGEST_QUERY], replace(options, where=where)
+    where = (*options.where, *parse_filters([*map(stored_text, filters)]).conditions)
+    return stored_text(query).strip()[:_LONGEST_QUERY], replace(options, where=where)
 
 
 def results(call: ToolCall, content: str) -> Message:

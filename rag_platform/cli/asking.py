@@ -219,7 +219,7 @@ def read_history(given: str | None) -> list[Turn]:
         raise CallerError(
             f"cannot read the history {given}: {error.strerror}; it is a file, or JSON: {form}"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CallerError(f"the history {snippet(given, 80)} is not of the form {form}") from error
     for turn in turns:
         if not isinstance(turn.content, str) or turn.role not in ("user", "assistant"):

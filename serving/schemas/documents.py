@@ -47,12 +47,19 @@ def _metadata(written: object) -> object:
             return written
         name, is_pair, value = part.partition("=")
         if part.lstrip().startswith("{"):
-            found |= json.loads(part)
+            found |= _object(part)
         elif is_pair:
             found[name.strip()] = value.strip()
         elif part.strip():
             raise ValueError(f'{part!r} is neither name=value nor a JSON object as {{"publisher": "..."}}')
     return found
+
+
+def _object(written: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(written))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _listed(written: object) -> object:

@@ -213,6 +213,8 @@ def test_each_of_several_calls_gets_its_own_result(system: System) -> None:
     ("name", "arguments", "told"),
     [
         ("retrieve_documents", '{"query": "कर', "no JSON"),
+        ("retrieve_documents", '{"query": ' + "[" * 20_000, "no JSON"),
+        ("retrieve_documents", '{"query": "\\ud800"}', "lack a query"),
         ("retrieve_documents", "[]", "lack a query"),
         ("retrieve_documents", '{"query": 7}', "lack a query"),
         ("retrieve_documents", '{"query": "कर", "filters": "year=2081"}', "list of texts"),

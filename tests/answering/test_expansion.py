@@ -93,6 +93,7 @@ def test_the_default_is_that_of_the_settings_and_a_request_can_turn_it_off(syste
     [
         (Says(('["विद्युत् महसुल', " कहिले")), "the model wrote no other wording"),
         (written(7, "", " \u200b ", ASKED, "क" * 501), "the model wrote no other wording"),
+        (Says(("[" * 20_000 + "]" * 20_000,)), "the model wrote no other wording"),
         (Says(("बत्तीको पैसा हरेक महिना।",)), "the model wrote no other wording"),
         (Says(()), "the model failed (openai/m answered nothing"),
         (Fault(401), "the model failed ("),

@@ -141,6 +141,14 @@ def test_tool_calls_come_in_parts() -> None:
     ]
 
 
+def test_halves_of_characters_are_joined_or_dropped() -> None:
+    turn = Says(("कर \ud83d", "\ude00 तिर्नुहोस्", " \ud800।"), calls=(("search", '{"query": "कर \ud800"}'),))
+    with speaking([turn]) as server:
+        pieces, said = say(model(server.url))
+    assert (said.text, "".join(pieces)) == ("कर 😀 तिर्नुहोस् ।", "कर 😀 तिर्नुहोस् ।")
+    assert said.calls[0].arguments == '{"query": "कर "}'
+
+
 def test_a_busy_provider_is_asked_again() -> None:
     with speaking([BUSY, BROKEN, Says(("ठीक छ।",))]) as server:
         assert say(model(server.url))[1].text == "ठीक छ।"

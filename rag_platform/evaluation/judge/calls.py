@@ -220,7 +220,7 @@ def parse_reply(text: str, schema: type[Schema]) -> Schema:
         raise ValueError("there is no JSON object" if body.strip() else "the reply is empty")
     try:
         found = json.loads(body[start : end + 1])
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"it is no JSON ({error})") from error
     try:
         return schema.model_validate(found)

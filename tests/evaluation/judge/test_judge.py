@@ -112,6 +112,7 @@ def test_a_malformed_reply_is_answered_with_what_is_wrong(server: JudgeServer) -
     [
         (NO_JSON, 3, "no JSON object"),
         (CUT_OFF, 3, "no JSON"),
+        (Fault(content='{"verdicts": ' + "[" * 20_000 + "}"), 3, "no JSON"),
         (WRONG_SCHEMA, 3, "verdicts: Field required"),
         (EMPTY, 3, "the reply is empty"),
         (BUSY, 5, "answered 429"),
