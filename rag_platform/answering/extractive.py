@@ -13,11 +13,11 @@ import regex
 from rag_platform.answering.nearness import Nearness
 from rag_platform.answering.prompts import refusal
 from rag_platform.answering.ranked import Ranked, Sentence, ranked
-from rag_platform.answering.refusal import answers_alone
+from rag_platform.answering.refusal import ALONE_RECIPE, answers_alone
 from rag_platform.retrieval.question import Question
 from rag_platform.text.normalize import search_key
 from rag_platform.text.romanize import WordVocabulary, reading
-from rag_platform.types import Answer, Passage
+from rag_platform.types import Answer, Passage, fingerprint
 
 __all__ = ["ExtractiveGenerator"]
 
@@ -46,7 +46,7 @@ class ExtractiveGenerator:
         self, *, n_sentences: int = _SENTENCES, support: float = _SUPPORT, near: Nearness | None = None
     ) -> None:
         self._n_sentences, self._support, self._near = n_sentences, support, near
-        by = f"near {near.recipe}" if near else f"support {support}"
+        by = f"near {near.recipe} {fingerprint(ALONE_RECIPE)}" if near else f"support {support}"
         self.recipe = f"extractive v{_VERSION}|{n_sentences} sentences|{by}"
 
     def by(self, near: Nearness | None) -> ExtractiveGenerator:

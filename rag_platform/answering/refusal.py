@@ -26,7 +26,16 @@ from rag_platform.text.normalize import search_key
 from rag_platform.text.segment import sentences
 from rag_platform.types import Hit
 
-__all__ = ["LACKING", "MODELS", "CalibratedGate", "Evidence", "Gate", "answers_alone", "evidence"]
+__all__ = [
+    "ALONE_RECIPE",
+    "LACKING",
+    "MODELS",
+    "CalibratedGate",
+    "Evidence",
+    "Gate",
+    "answers_alone",
+    "evidence",
+]
 
 N_HITS = 5
 """Best hits that are looked at: the development questions were, too."""
@@ -111,6 +120,10 @@ MODELS: Mapping[View, _Model] = {
 """Fitted on the starter set's 160 questions, and on the answerable ones without the pages that answer (with
 vectors these count 0.3: most questions have an answer). ``refused`` has the best F1 there, or nearly;
 ``read`` costs about one answerable question of a hundred."""
+
+
+ALONE_RECIPE = str(MODELS["near_unscored"])
+"""What decides where an answer is refused without a search: other weights make other answers."""
 
 
 class CalibratedGate:
