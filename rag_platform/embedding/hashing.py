@@ -28,7 +28,7 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _GRAPHEME = regex.compile(r"\X")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def _features(word: str) -> tuple[str, ...]:
     """Return a word and the n-grams of its graphemes, its edges marked: का is ``<का>``, never क and ा."""
     graphemes = ["<", *_GRAPHEME.findall(word), ">"]
@@ -36,7 +36,7 @@ def _features(word: str) -> tuple[str, ...]:
     return (*sorted(grams), f"={word}")
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 15)
 def _slot(feature: str, dim: int) -> tuple[int, float]:
     """Return the place of a feature and its sign: the same in every process and on every machine."""
     digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
