@@ -1,5 +1,5 @@
 SHELL := bash
-.PHONY: demo test check dev bench soak
+.PHONY: demo test check dev bench bench-serving soak
 
 demo: ## set up, run the main job on the sample documents
 	scripts/demo
@@ -16,7 +16,12 @@ dev: ## Dagster UI, sensor and HTTP service together
 bench: ## the benchmarks of docs/benchmarks.md
 	scripts/bench
 
-soak: ## kill -9 in fifty rounds, of a sweep in twenty, 50,000 damaged files; takes half an hour
+bench-serving: ## those of the HTTP service alone; takes six minutes
+	. scripts/setup; setup test; python benchmarks/serving
+
+soak: ## kill -9 in fifty rounds, of a sweep in twenty, 50,000 damaged files, 50,000 searches; takes 40 minutes
 	. scripts/setup; setup test; KILL_ROUNDS=50 pytest tests/test_kill.py --timeout 3600
 	. scripts/setup; setup test; SWEEP_KILL_ROUNDS=20 pytest tests/sweeping/test_kill.py --timeout 3600
 	. scripts/setup; setup test; MUTATIONS=50000 pytest tests/parsing/test_mutations.py
+	. scripts/setup; setup test; python benchmarks/serving/memory.py
+	. scripts/setup; setup test; FUZZ=10 pytest tests/serving/test_fuzzing.py --timeout 1800
