@@ -123,8 +123,8 @@ def told(found: list[Row], bare: float) -> None:
     load_1, load_5, _ = os.getloadavg()
     print(
         f"A bare Starlette route behind the same server: {bare:,.0f} a core second, {bare / best:.1f} times\n"
-        f"the best row. No failed and no mixed answer. Load average at the end: {load_1:.1f}, over five minutes\n"
-        f"{load_5:.1f}, on {os.cpu_count()} cores."
+        f"the best row. No failed and no mixed answer. Load average at the end: {load_1:.1f}, over five\n"
+        f"minutes {load_5:.1f}, on {os.cpu_count()} cores."
     )
 
 
