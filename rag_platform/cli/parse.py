@@ -12,6 +12,7 @@ import typer
 
 from rag_platform.cli.options import EnvFile, Password, Verbose, open_settings, with_password
 from rag_platform.cli.render import Format, emit, say
+from rag_platform.types import Document
 
 __all__ = ["TextFormat", "parse"]
 
@@ -43,8 +44,7 @@ def parse(
     document = parse_file(file, collection=settings.collection_name, options=parse_options(settings))
     if output is TextFormat.text:
         sys.stdout.write(document.text + "\n")
-        origins = sorted({page.origin for page in document.pages})
-        say(f"{document.format}, {len(document.pages)} pages, origin: {', '.join(origins)}")
+        say(_summary(document))
         return
     about = {
         "source": document.source,
@@ -57,3 +57,14 @@ def parse(
         "metadata": dict(document.metadata),
     }
     emit(Format.json, {"document": about, "pages": [asdict(page) for page in document.pages]}, [])
+
+
+def _summary(document: Document) -> str:
+    """Return format, pages, origins, how many pages are suspect, and the reason where all pages have one."""
+    pages = document.pages
+    said = [document.format, f"pages: {len(pages)}"]
+    said.append(f"origin: {', '.join(sorted({page.origin for page in pages}))}")
+    if suspect := sum(page.suspect for page in pages):
+        said.append(f"suspect: {suspect}")
+    reasons = {page.reason for page in pages}
+    return ", ".join(said) + (f" ({reason})" if len(reasons) == 1 and (reason := reasons.pop()) else "")
