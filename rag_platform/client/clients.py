@@ -38,8 +38,8 @@ class _Client:
 
     def __init__(self, url: str, key: str, timeout_s: float) -> None:
         keep_private()  # so that what is for this machine is sent through no proxy
-        self.url, self._timeout_s = repaired(url), timeout_s
-        headers = {"Authorization": f"Bearer {checked_key(key)}"} if key else {}
+        self.url, self._timeout_s, self._key = repaired(url), timeout_s, checked_key(key)
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._settings: dict[str, Any] = {"base_url": self.url, "headers": headers, "follow_redirects": False}
 
     def __repr__(self) -> str:
@@ -65,6 +65,12 @@ class _Client:
             files=files or None,
             timeout=httpx.Timeout(left_s, connect=min(left_s, _CONNECT_S)),
         )
+
+    def _answer(self, response: httpx.Response, body: bytes) -> Answer:
+        """Return an answer; in an error, which may repeat what was sent, the key is blotted out."""
+        if self._key and not response.is_success:
+            body = body.replace(self._key.encode(), b"***")
+        return Answer(response.status_code, response.headers, body)
 
     def _unreachable(self, error: Exception) -> Unreachable:
         """Return a failure of the network as what it means."""
@@ -212,7 +218,7 @@ class RagClient(_Client):
                             raise httpx.ReadTimeout("")
             except httpx.RequestError as error:
                 return self._unreachable(error)
-        return Answer(response.status_code, response.headers, body)
+        return self._answer(response, body)
 
 
 class AsyncRagClient(_Client):
@@ -282,4 +288,4 @@ class AsyncRagClient(_Client):
                         await response.aclose()
             except (httpx.RequestError, TimeoutError) as error:
                 return self._unreachable(error)
-        return Answer(response.status_code, response.headers, body)
+        return self._answer(response, body)

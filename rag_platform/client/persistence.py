@@ -77,7 +77,7 @@ class Call(Generic[R]):
             else:
                 answer = yield from self._answered(step)
                 with expected(self._address):
-                    found = answer.events or json.loads(answer.body)
+                    found = answer.events or dict(json.loads(answer.body))
 
     def _answered(self, request: Request) -> Generator[Attempt | float, Got, Answer]:
         ends = time.monotonic() + self._limit_s
