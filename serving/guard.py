@@ -149,6 +149,7 @@ class Authenticate:
         found = self.keys.whose(given)
         if found is None:
             raise Unauthenticated("the key is not known here, or has ended; ask for another: rag keys add")
+        scope.setdefault("state", {})["principal"] = found  # the log names who is refused, too
         if needed is not None and not (needed == "read" and _is_shared(path_of(scope))):
             found.check(needed)
         return found

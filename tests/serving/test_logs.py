@@ -263,11 +263,13 @@ def test_who_called_is_named_and_the_key_is_not(tmp_path_factory: pytest.TempPat
         for headers in ({"Authorization": f"Bearer {key}"}, {"X-API-Key": key}, {"X-API-Key": key[:-1]}):
             client.get(f"/v1/models?key={key}", headers={**headers, "X-Request-ID": key[-8:]})
         client.get(f"/{key}", headers={"Authorization": f"Bearer {key}"})
-        lines = records(stream, "serving.access", n=4)
+        client.delete("/v1/documents/x", headers={"X-API-Key": key})
+        lines = records(stream, "serving.access", n=5)
     assert key not in stream.getvalue()
     assert key[4:-9] not in stream.getvalue()
     assert [one.get("principal") for one in lines[:3]] == ["पाठक", "पाठक", None]
-    assert [one["status"] for one in lines] == [200, 200, 401, 404]
+    assert lines[4].get("principal") == "पाठक"
+    assert [one["status"] for one in lines] == [200, 200, 401, 404, 403]
 
 
 @pytest.mark.parametrize(
