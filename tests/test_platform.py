@@ -248,7 +248,7 @@ def test_the_examples_of_the_guide_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "documents").symlink_to(folder)
-    first, second = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.S)
+    first, second, _ = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.S)
     exec(compile(first, str(GUIDE), "exec"), {})
     told = capsys.readouterr().out
     assert "health.txt ok 1 1 1" in told

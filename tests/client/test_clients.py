@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import socket
 import subprocess
 import sys
@@ -37,6 +38,7 @@ from rag_platform.errors import (
 from rag_platform.keys import Keys
 from serving.app import create_app
 
+GUIDE = Path(__file__).parent.parent.parent / "docs" / "python.md"
 TAX = "सम्पत्ति कर कहिलेसम्म तिर्ने?"
 MODELS = answer(200, {"embedding": [], "rerankers": [], "generators": []})
 REPLY = {
@@ -391,6 +393,22 @@ def test_a_folder_of_another_collection_is_no_way_in(
     (tmp_path / "laws" / "x.txt").write_text("पाठ", "utf-8")
     with RagClient(url, key=keys["ingest"]) as client, pytest.raises(CallerError, match="collection 'laws'"):
         client.ingest_folder(tmp_path, collection="nepali_docs")
+
+
+def test_the_example_of_the_guide_runs(
+    keyed: tuple[str, dict[str, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, keys = keyed
+    (example,) = [
+        one for one in re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.S) if "Client" in one
+    ]
+    example = example.replace("http://127.0.0.1:8080", url).replace('key=""', f'key="{keys["ingest"]}"')
+    exec(compile(example, str(GUIDE), "exec"), {})
+    told = capsys.readouterr().out.splitlines()
+    assert told[:2] == ["ok", "विद्यालय सोमबार खुल्छ।"]
+    assert told[2].startswith("Sources(")
+    assert told[-2].startswith("Done(")
+    assert told[-1] == "deleted"
 
 
 def test_a_client_loads_little() -> None:
