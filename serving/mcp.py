@@ -41,7 +41,7 @@ __all__ = ["PATH", "allowed_folders", "build", "http_app", "mount", "run_stdio"]
 _log = logging.getLogger(__name__)
 
 _CALLS_AT_ONCE = 8
-"""Threads that may work on calls together; further calls wait their turn."""
+"""Threads that may work on calls of one tool together: a slow one keeps nobody from using another."""
 _INSTRUCTIONS = (
     "Documents in Nepali and English, searched by meaning and by words. Ask in either language, or in"
     " romanized Nepali. search_documents gives passages, ask_question an answer with checked citations,"
@@ -70,7 +70,6 @@ def build(system: System, *, warm: bool = False, limit_s: float | None = None) -
     """
     folders = allowed_folders(system.settings)
     tools = Tools(system, folders)
-    threads = Threads(_CALLS_AT_ONCE, "tool")
 
     @contextlib.asynccontextmanager
     async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
@@ -96,7 +95,7 @@ def build(system: System, *, warm: bool = False, limit_s: float | None = None) -
         tools.list_collections,
         tools.list_models,
     )
-    off_loop = functools.partial(_off_loop, threads=threads, limit_s=limit_s)
+    off_loop = functools.partial(_off_loop, limit_s=limit_s)
     for tool in reading:
         server.add_tool(off_loop(tool), annotations=_READS)
     if folders:
@@ -194,10 +193,9 @@ def _callers(settings: Settings) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[*pages, *origins(settings)])
 
 
-def _off_loop(
-    tool: Callable[P, T], *, threads: Threads, limit_s: float | None
-) -> Callable[P, Coroutine[Any, Any, T]]:
+def _off_loop(tool: Callable[P, T], *, limit_s: float | None) -> Callable[P, Coroutine[Any, Any, T]]:
     """Return a tool that works in a thread, and whose errors reach the agent with their remedy."""
+    threads = Threads(_CALLS_AT_ONCE, tool.__name__)
 
     @functools.wraps(tool)
     async def call(*args: P.args, **kwargs: P.kwargs) -> T:

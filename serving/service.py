@@ -42,6 +42,8 @@ _log = logging.getLogger(__name__)
 
 SEARCHES_AT_ONCE = 8
 """Threads that may encode and search together; the rest wait their turn without holding the event loop."""
+ANSWERS_AT_ONCE = 16
+"""Threads that may wait for models that write, however slow: they keep nobody from searching."""
 
 T = TypeVar("T")
 
@@ -57,6 +59,7 @@ class Service:
             system.home / "conversations.sqlite", days=system.settings.conversation_days
         )
         self._threads = Threads(SEARCHES_AT_ONCE, "question")
+        self._answering = Threads(ANSWERS_AT_ONCE, "answer")
         self.model_problem = "the embedding model is still loading"
 
     def close(self) -> None:
@@ -64,11 +67,19 @@ class Service:
         self.ingestions.stop()
         self.system.webhooks.close()
         self._threads.close()
+        self._answering.close()
         self.conversations.close()
 
-    def begun(self, work: Callable[[], T], *, goes_on: bool = False) -> Future[T]:
-        """Have ``work`` run in a thread, at most ``SEARCHES_AT_ONCE`` at a time; what goes on comes first."""
-        return self._threads.begin(waited("queue", work), goes_on=goes_on)
+    def begun(self, work: Callable[[], T], *, goes_on: bool = False, is_told: bool = False) -> Future[T]:
+        """Have ``work`` run in a thread.
+
+        Args:
+            work: At most ``SEARCHES_AT_ONCE`` are done at a time.
+            goes_on: It is the next step of what has begun, and comes before what has not.
+            is_told: A model writes it: ``ANSWERS_AT_ONCE`` are waited for beside the searches.
+        """
+        threads = self._answering if is_told else self._threads
+        return threads.begin(waited("queue", work), goes_on=goes_on)
 
     async def off_loop(self, work: Callable[[], T], *, goes_on: bool = False) -> T:
         """Run ``work`` in a thread, where it stays to its end even if nobody waits for it any more."""
@@ -155,7 +166,8 @@ class Service:
         )
         if key is None and request.history is None:
             key = self.conversations.new_id()
-        return Asked(self, events, filters, key, request.question, caller.name)
+        is_told = (request.model or self.system.settings.llm_provider) not in ("", "extractive", "prompt")
+        return Asked(self, events, filters, key, request.question, caller.name, is_told=is_told)
 
     def chat_models(self, caller: Principal, found: Models | None = None) -> list[str]:
         """Return what a chat completion may name as its model: what is published, and who answers."""
@@ -275,14 +287,18 @@ class Asked:
         conversation_id: str | None,
         question: str,
         owner: str,
+        *,
+        is_told: bool,
     ) -> None:
         self._service, self._events, self._filters = service, events, filters
+        self._is_told = is_told
         self._conversation_id, self._question, self._owner = conversation_id, question, owner
         self._step: Future[Event | None] | None = None
 
     async def next(self) -> Event | None:
         """Return the next event; None after the last."""
-        self._step = self._service.begun(functools.partial(next, self._events, None), goes_on=True)
+        step = functools.partial(next, self._events, None)
+        self._step = self._service.begun(step, goes_on=True, is_told=self._is_told)
         return await asyncio.wrap_future(self._step)
 
     async def reply(self, event: Event | None) -> Reply:
