@@ -14,18 +14,27 @@ from typing import Any
 import httpx
 import uvicorn
 from starlette.applications import Starlette
+from support import TEXTS, drop, ingest
 
 from rag_platform.settings import Settings
 from rag_platform.system import System
 from serving.server import config
 
-__all__ = ["events_of", "served", "wait", "wire"]
+__all__ = ["events_of", "ingested", "served", "wait", "wire"]
 
 
 def wire(home: Path, **overrides: object) -> System:
     """Return a system on a home of its own, with the encoder that needs no weights."""
     given = {"RAG_HOME": home, "EMBEDDING_MODEL": "hashing", "RAG_WORKERS": 1, **overrides}
     return System.from_settings(Settings.load(None, **given))
+
+
+def ingested(home: Path, **overrides: object) -> System:
+    """Return such a system with texts of our own, ready to be searched."""
+    system = wire(home, **overrides)
+    drop(system, TEXTS)
+    ingest(system)
+    return system
 
 
 @contextlib.contextmanager

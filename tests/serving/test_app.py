@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from http_service import served, wait, wire
+from http_service import ingested, served, wait, wire
 from support import TEXTS, drop, ingest
 
 from rag_platform.embedding.calibration import CalibratedEncoder
@@ -30,9 +30,7 @@ from serving.errors import status_of
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    system = wire(tmp_path_factory.mktemp("serving"))
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path_factory.mktemp("serving"))
     system.catalog.create_collection("laws")
     with served(create_app(system=system)) as client:
         wait(lambda: client.get("/readyz").status_code == 200)
@@ -302,9 +300,7 @@ def test_a_model_that_cannot_be_loaded_is_told_by_readyz(tmp_path: Path) -> None
 
 
 def test_a_new_generation_is_followed_without_dropping_a_request(tmp_path: Path) -> None:
-    system = wire(tmp_path)
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path)
     seen: list[tuple[int, int, str]] = []
     stop = threading.Event()
 
@@ -333,9 +329,7 @@ def test_a_new_generation_is_followed_without_dropping_a_request(tmp_path: Path)
 
 
 def test_slow_searches_do_not_block_the_event_loop(tmp_path: Path) -> None:
-    system = wire(tmp_path)
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path)
     calibrated = system.encoder("hashing")
     assert isinstance(calibrated, CalibratedEncoder)
     encoder = calibrated.inner

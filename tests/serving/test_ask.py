@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
-from http_service import events_of, served, wait, wire
+from http_service import events_of, ingested, served, wait, wire
 from model_server import Fault, ModelServer, Says, call, speaking
 from runs import HASHING, SMALL, write_run
-from support import TEXTS, drop, ingest
+from support import TEXTS
 
 from rag_platform.system import System
 from serving.app import create_app
@@ -44,10 +44,7 @@ FIELDS = {
 
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory) -> System:
-    system = wire(tmp_path_factory.mktemp("asking"))
-    drop(system, TEXTS)
-    ingest(system)
-    return system
+    return ingested(tmp_path_factory.mktemp("asking"))
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +57,13 @@ def client(system: System) -> Iterator[httpx.Client]:
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, ModelServer]]:
     """A service whose answers come from a language model."""
     with speaking([]) as server:
-        system = wire(
+        system = ingested(
             tmp_path_factory.mktemp("spoken"),
             LLM_PROVIDER="openai",
             OPENAI_BASE_URL=server.url,
             OPENAI_API_KEY="sk-secret-7",
             RAG_LLM_MODELS="gpt-4o",
         )
-        drop(system, TEXTS)
-        ingest(system)
         with served(create_app(system=system)) as client:
             yield client, server
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from http_service import served, wait, wire
-from support import TEXTS, drop, ingest
+from http_service import ingested, served, wait
+from support import TEXTS
 
 from rag_platform.keys import Keys
 from serving.app import create_app
@@ -36,9 +36,7 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    system = wire(tmp_path_factory.mktemp("examples"), RAG_API_KEYS="required")
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path_factory.mktemp("examples"), RAG_API_KEYS="required")
     key = Keys(system.home).add("उदाहरण", ["read"])
     with served(create_app(system=system)) as client:
         client.headers["Authorization"] = f"Bearer {key}"
@@ -125,9 +123,7 @@ def test_a_webhook(tmp_path: Path) -> None:
     try:
         assert receiver.stdout is not None
         url = receiver.stdout.readline().removeprefix("listening on ").strip()
-        system = wire(tmp_path, RAG_WEBHOOK_URLS=url, RAG_WEBHOOK_SECRET=secret)
-        drop(system, TEXTS)
-        ingest(system)
+        system = ingested(tmp_path, RAG_WEBHOOK_URLS=url, RAG_WEBHOOK_SECRET=secret)
         assert receiver.stdout.readline() == "nepali_docs: generation 1\n"
         wait(lambda: [one.status for one in system.webhooks.deliveries()] == ["delivered"])
         system.close()

@@ -12,8 +12,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from http_service import served, wire
-from support import TEXTS, drop, ingest
+from http_service import ingested, served, wire
 
 from rag_platform.keys import Keys
 from serving.app import create_app
@@ -59,9 +58,7 @@ def mcp_call(client: httpx.Client, key: str, method: str, **params: Any) -> dict
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     home, agents = tmp_path_factory.mktemp("keys"), tmp_path_factory.mktemp("agents")
     (agents / "ऐन.txt").write_text(LAW, encoding="utf-8")
-    system = wire(home, RAG_API_KEYS="required", RAG_MCP_FOLDERS=agents)
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(home, RAG_API_KEYS="required", RAG_MCP_FOLDERS=agents)
     keys = Keys(home)
     made = {
         "admin": keys.add("admin", ["admin"]),
@@ -257,9 +254,7 @@ def test_a_tool_tells_a_key_of_several_others_nothing_of_the_default_collection(
 
 
 def test_the_agents_service_asks_for_keys_too(tmp_path: Path) -> None:
-    system = wire(tmp_path, RAG_API_KEYS="required")
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path, RAG_API_KEYS="required")
     made = Keys(tmp_path).add("agent", ["read"])
     with served(http_app(system, warm=False)) as client:
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}

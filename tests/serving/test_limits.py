@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_service import events_of, served, wait, wire
-from support import TEXTS, drop, ingest
+from http_service import events_of, ingested, served, wait, wire
 
 from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.embedding.hashing import HashingEncoder
@@ -22,10 +21,7 @@ PAGE = "https://nagarpalika.example"
 
 @pytest.fixture
 def system(tmp_path: Path) -> System:
-    system = wire(tmp_path, RAG_DEADLINE_S=0.5)
-    drop(system, TEXTS)
-    ingest(system)
-    return system
+    return ingested(tmp_path, RAG_DEADLINE_S=0.5)
 
 
 def held(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> tuple[threading.Event, list[str]]:
@@ -139,9 +135,7 @@ def test_a_name_that_leads_here_by_false_dns_is_refused_where_no_key_is_asked_fo
 
 
 def test_the_page_searches_for_nobody_without_a_key(tmp_path: Path) -> None:
-    system = wire(tmp_path, RAG_API_KEYS="required")
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path, RAG_API_KEYS="required")
     with served(create_app(system=system)) as client:
         wait(lambda: client.get("/readyz").status_code == 200)
         shown = client.get("/")

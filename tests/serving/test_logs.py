@@ -16,8 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
-from http_service import served, wait, wire
-from support import TEXTS, drop, ingest
+from http_service import ingested, served, wait, wire
 
 from rag_platform.embedding.hashing import HashingEncoder
 from rag_platform.errors import UpstreamError
@@ -61,10 +60,7 @@ def records(stream: io.StringIO, logger: str = "", *, n: int = 0) -> list[dict[s
 
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory) -> System:
-    system = wire(tmp_path_factory.mktemp("logs"), RAG_SLOW_QUERY_MS=100, OPENAI_API_KEY=SECRET)
-    drop(system, TEXTS)
-    ingest(system)
-    return system
+    return ingested(tmp_path_factory.mktemp("logs"), RAG_SLOW_QUERY_MS=100, OPENAI_API_KEY=SECRET)
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ import anyio
 import httpx
 import pytest
 import uvicorn
+from http_service import wire
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.types import CallToolResult, TextContent
@@ -28,8 +29,6 @@ from support import TEXTS, drop, ingest
 
 from rag_platform.embedding.calibration import CalibratedEncoder
 from rag_platform.errors import CallerError, MissingDependency
-from rag_platform.settings import Settings
-from rag_platform.system import System
 from serving.app import create_app
 from serving.mcp import http_app
 from serving.tools import Tools
@@ -47,11 +46,6 @@ TAX = TEXTS["कर सूचना.txt"]
 LONG = "\n\n\f".join(
     f"पृष्ठ {number}। " + "नगरपालिकाको अभिलेखमा यो कुरा लेखिएको छ। " * 130 for number in range(1, 7)
 )
-
-
-def wire(home: Path, **overrides: object) -> System:
-    given = {"RAG_HOME": home, "EMBEDDING_MODEL": "hashing", "RAG_WORKERS": 1, **overrides}
-    return System.from_settings(Settings.load(None, **given))
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

@@ -10,11 +10,11 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from http_service import served, wait, wire
+from http_service import ingested, served, wait, wire
 from model_server import Fault, Says, speaking
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families
-from support import TEXTS, drop, ingest
+from support import TEXTS
 
 from rag_platform import __version__
 from rag_platform.keys import Keys
@@ -28,10 +28,7 @@ Sample = tuple[str, frozenset[tuple[str, str]]]
 
 @pytest.fixture(scope="module")
 def system(tmp_path_factory: pytest.TempPathFactory) -> System:
-    system = wire(tmp_path_factory.mktemp("metrics"))
-    drop(system, TEXTS)
-    ingest(system)
-    return system
+    return ingested(tmp_path_factory.mktemp("metrics"))
 
 
 @pytest.fixture(scope="module")
@@ -214,9 +211,7 @@ def test_a_language_model_is_counted_whoever_waits_for_it(tmp_path: Path) -> Non
     refused = Fault(401, raw=b'{"error": {"message": "no"}}')
     with speaking([Says(("असारसम्म [1]।",)), Says(("असारसम्म [1]।",)), refused]) as server:
         given = {"LLM_PROVIDER": "openai", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-1"}
-        system = wire(tmp_path, **given)
-        drop(system, TEXTS)
-        ingest(system)
+        system = ingested(tmp_path, **given)
         with served(create_app(system=system)) as client:
             for stream, status in ((False, 200), (True, 200), (False, 502)):
                 body = {"question": "सम्पत्ति कर कहिलेसम्म तिर्ने?", "stream": stream, "tools": False}

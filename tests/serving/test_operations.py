@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from http_service import wire
-from support import TEXTS, drop, ingest
+from http_service import ingested
 
 from rag_platform.watching import Call
 from serving.metrics import Metrics
@@ -28,9 +27,7 @@ def read(name: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def labels_of(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Return the labels of each series, counters with their ending."""
-    system = wire(tmp_path_factory.mktemp("named"))
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path_factory.mktemp("named"))
     metrics = Metrics()
     metrics.service = Service(system)
     metrics.service.ingestions.start()

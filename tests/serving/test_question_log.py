@@ -13,8 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
-from http_service import served, wait, wire
-from support import TEXTS, drop, ingest
+from http_service import ingested, served, wait, wire
 
 from rag_platform.question_log import QuestionLog
 from serving.app import create_app
@@ -26,9 +25,7 @@ KEY = "sk-hidden-1a2b3c4d"
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("asked")
-    system = wire(home)
-    drop(system, TEXTS)
-    ingest(system)
+    ingested(home)
     return home
 
 
@@ -109,9 +106,7 @@ def test_what_was_asked_becomes_a_file_of_questions(home: Path, log_of_a_service
 
 
 def test_every_way_of_asking_is_kept_and_nobody_who_asked(tmp_path: Path) -> None:
-    system = wire(tmp_path, RAG_QUESTION_LOG=True)
-    drop(system, TEXTS)
-    ingest(system)
+    system = ingested(tmp_path, RAG_QUESTION_LOG=True)
     agent = {"Accept": "application/json, text/event-stream"}
     call = {
         "jsonrpc": "2.0",

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from http_service import events_of, wait, wire
-from support import TEXTS, drop, ingest
+from http_service import events_of, ingested, wait
 
 ROOT = Path(__file__).parents[2]
 ASKED = {"question": "सम्पत्ति कर कहिलेसम्म तिर्ने?", "stream": True}
@@ -24,9 +23,7 @@ ASKED = {"question": "सम्पत्ति कर कहिलेसम्�
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shutdown")
-    system = wire(folder)
-    drop(system, TEXTS)
-    ingest(system)
+    ingested(folder)
     return folder
 
 

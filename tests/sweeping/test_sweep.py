@@ -12,40 +12,19 @@ from typing import Any
 import pytest
 from sweeping_set import CASES, TEXTS, write_questions, write_set
 
-from rag_platform import pipeline, sanity
-from rag_platform.embedding.hashing import HashingEncoder
+from rag_platform import sanity
 from rag_platform.errors import CallerError, InvalidDataset, InvalidSetting, UnknownName, UpstreamError
 from rag_platform.evaluation.judge.cases import JudgeCase, Scored
 from rag_platform.evaluation.results import Cell, Run
 from rag_platform.evaluation.sweep import Report, grid
-from rag_platform.protocols import FloatArray
 from rag_platform.sweeping.planning import plan_sweep
 from rag_platform.sweeping.request import SweepRequest, collection_of, load_set
 from rag_platform.sweeping.wiring import Bench, check_request, open_sweep
 from rag_platform.system import System
-from rag_platform.types import Answer, Passage, Prompt, Usage
+from rag_platform.types import Answer, Passage, Usage
 
 BASE = Cell("hashing", "none")
 MakeSystem = Callable[..., System]
-
-
-@pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count what is really encoded and parsed, beside the work itself."""
-    counts: Counter[str] = Counter()
-    encode, parse_all = HashingEncoder.encode, pipeline.parse_all
-
-    def counted_encode(self: HashingEncoder, texts: Sequence[str], prompt: Prompt) -> FloatArray:
-        counts[f"{prompt} texts"] += len(texts)
-        return encode(self, texts, prompt)
-
-    def counted_parse(jobs: Sequence[Any], *arguments: Any, **options: Any) -> Any:
-        counts["parsed"] += len(jobs)
-        return parse_all(jobs, *arguments, **options)
-
-    monkeypatch.setattr(HashingEncoder, "encode", counted_encode)
-    monkeypatch.setattr(pipeline, "parse_all", counted_parse)
-    return counts
 
 
 @pytest.fixture

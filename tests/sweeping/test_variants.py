@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sweeping_set import CASES, write_set
 
-from rag_platform import pipeline
 from rag_platform.chunking.chunkers import chunk_document, load_chunker
-from rag_platform.embedding.hashing import HashingEncoder
 from rag_platform.errors import InvalidSetting, UnknownName
 from rag_platform.evaluation.results import Cell, Run
 from rag_platform.evaluation.sweep import Report
-from rag_platform.parsing import pool
-from rag_platform.protocols import FloatArray
 from rag_platform.sweeping.planning import plan_sweep
 from rag_platform.sweeping.request import SweepRequest
 from rag_platform.sweeping.wiring import Bench, check_request, open_sweep
 from rag_platform.system import System
-from rag_platform.types import Prompt
 
 MakeSystem = Callable[..., System]
 PAIR = [("hashing", "none")]
@@ -33,25 +27,6 @@ FOLDED = [
     {"id": "plain", "query": "मुगु", "relevant": [{"source": "ताल/documents/रारा.txt"}]},
 ]
 """The first two find nothing by their words where spellings are not folded."""
-
-
-@pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count what is really encoded and parsed, beside the work itself."""
-    counts: Counter[str] = Counter()
-    encode, parse_all = HashingEncoder.encode, pool.parse_all
-
-    def counted_encode(self: HashingEncoder, texts: Sequence[str], prompt: Prompt) -> FloatArray:
-        counts[f"{prompt} texts"] += len(texts)
-        return encode(self, texts, prompt)
-
-    def counted_parse(jobs: Sequence[Any], *arguments: Any, **options: Any) -> Any:
-        counts["parsed"] += len(jobs)
-        return parse_all(jobs, *arguments, **options)
-
-    monkeypatch.setattr(HashingEncoder, "encode", counted_encode)
-    monkeypatch.setattr(pipeline, "parse_all", counted_parse)
-    return counts
 
 
 def swept(system: System, request: SweepRequest) -> tuple[Run, Report]:
