@@ -213,7 +213,8 @@ class Tools:
 
     def list_collections(self) -> CollectionsListed:
         """List the collections of documents, and what of them is published for which embedding model."""
-        default = self._rag.system.settings.collection_name
+        caller = _caller("read")
+        default = caller.default(self._rag.system.settings.collection_name)
         return CollectionsListed(
             collections=[
                 CollectionListed(
@@ -223,7 +224,7 @@ class Tools:
                     generations={made.model: made.generation for made in one.generations},
                 )
                 for one in self._rag.collections()
-                if _caller("read").may_use(one.name)
+                if caller.may_use(one.name)
             ]
         )
 

@@ -22,8 +22,8 @@ from rag_platform.inbox import Inbox
 from rag_platform.storage import RawStore, TableStore
 from serving.app import create_app
 
-SLOW_S = 1.0
-"""What models take at first; the loop may be late by half of it, on a machine that is busy."""
+SLOW_S = 1.5
+"""What models take at first; on a machine that is busy the loop may be late by nearly as much."""
 
 
 class Watched:
@@ -121,7 +121,7 @@ def test_nothing_slow_is_done_on_the_loop(tmp_path: Path, monkeypatch: pytest.Mo
         with ThreadPoolExecutor(len(asked)) as pool:
             answers = list(pool.map(lambda one: client.request(one[0], one[1], **one[2]), asked))
         assert steps.on_the_loop == set()
-        assert max(watched.late_s) < SLOW_S / 2
+        assert max(watched.late_s) < 0.9 * SLOW_S
         assert len(watched.late_s) > 20
     assert not [answer.text for answer in answers if answer.status_code >= 500]
     assert steps.taken >= {

@@ -221,7 +221,7 @@ def test_tools_are_limited_as_routes_are(world: World) -> None:
     found = world.tool(world.ward, "search_documents", query="फोहोर")["structuredContent"]
     assert found["generations"].keys() == {"laws"}
     collections = world.tool(world.ward, "list_collections")["structuredContent"]["collections"]
-    assert [one["name"] for one in collections] == ["laws"]
+    assert [(one["name"], one["default"]) for one in collections] == [("laws", True)]
     documents = world.tool(world.ward, "list_documents")["structuredContent"]["documents"]
     assert {one["collection"] for one in documents} == {"laws"}
     mine = world.tool(world.ward, "get_document", document="फोहोर ऐन.txt")["structuredContent"]
