@@ -95,7 +95,7 @@ class Catalog:
         """Create a collection; one that exists already is no error.
 
         Raises:
-            CallerError: The name is not allowed, or is a folder that documents of the root already use.
+            CallerError: The name is not allowed, or is a file or folder of the root collection already.
         """
         _checked(name)
         with self._write() as db:
@@ -103,13 +103,13 @@ class Catalog:
                 return
             taken = db.execute(
                 "SELECT source FROM documents JOIN collections ON name = collection "
-                "WHERE is_root AND NOT deleted AND substr(source, 1, ?) = ? LIMIT 1",
+                "WHERE is_root AND NOT deleted AND substr(source || '/', 1, ?) = ? LIMIT 1",
                 [len(name) + 1, f"{name}/"],
             ).fetchone()
             if taken:
                 raise CallerError(
-                    f"cannot create the collection {name!r}: the inbox already holds {taken[0]!r} as part of "
-                    f"{self.collections()[0]!r}; rename that folder, or choose another name"
+                    f"cannot create the collection {name!r}: the inbox already holds {name!r} as part of "
+                    f"{self.collections()[0]!r}; rename that, or choose another name"
                 )
             db.execute("INSERT INTO collections VALUES (?, 0)", [name])
 

@@ -263,7 +263,7 @@ class System:
         One that is not is not loaded for it.
         """
         name = self.embedding(model).name
-        if self.settings.calibration == "off" or find_calibration(name, self.home) is None:
+        if self.calibration_of(name) is None:
             return None
         return nearness(self.encoder(name), self.cache, self.memory)
 
@@ -273,8 +273,12 @@ class System:
         The few used last stay loaded.
         """
         bare = self.bare_encoder(name)
-        path = None if self.settings.calibration == "off" else find_calibration(bare.name, self.home)
+        path = self.calibration_of(bare.name)
         return self._calibrated(bare, path) if path else bare
+
+    def calibration_of(self, name: str) -> Path | None:
+        """Return where the calibration of a model stands; None: it has none, or none is wanted."""
+        return None if self.settings.calibration == "off" else find_calibration(name, self.home)
 
     def warm_up(self) -> None:
         """Load the embedding model that search uses, so that the first question need not wait for it.

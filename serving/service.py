@@ -214,12 +214,14 @@ class Service:
         return Wanted(request.query, names, model, options), filters
 
     def versions(self, wanted: Wanted) -> list[str]:
-        """Return what changes with every generation that a search looks at.
+        """Return what changes with every generation that a search looks at, and with its calibration.
 
         Raises:
             UnknownName: Nothing is published under one of these names.
         """
-        return [self.system.searcher.version(name, wanted.model) for name in wanted.collections]
+        path = self.system.calibration_of(wanted.model)
+        constants = f"{path} {path.stat().st_mtime_ns}" if path else ""
+        return [constants, *(self.system.searcher.version(one, wanted.model) for one in wanted.collections)]
 
     def named(self, request: SearchedBody, caller: Principal) -> list[str]:
         """Return the collections that a request is about.

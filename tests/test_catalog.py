@@ -188,11 +188,16 @@ def test_a_sub_folder_belongs_to_a_collection_only_when_that_exists(catalog: Cat
     assert [(f.collection, f.source) for f in files] == [("courts", "फैसला.txt")]
 
 
-def test_a_collection_may_not_take_over_documents_of_the_root(catalog: Catalog, inbox: Inbox) -> None:
-    drop(inbox, "courts/फैसला.txt", "क")
+@pytest.mark.parametrize("source", ["courts/फैसला.txt", "courts"])
+def test_a_collection_may_not_take_over_documents_of_the_root(
+    catalog: Catalog, inbox: Inbox, source: str
+) -> None:
+    drop(inbox, source, "क")
+    drop(inbox, "courtship/पत्र.txt", "क")
     look(catalog, inbox)
-    with pytest.raises(CallerError, match=r"courts/फैसला\.txt"):
+    with pytest.raises(CallerError, match="already holds 'courts' as part of 'nepali_docs'"):
         catalog.create_collection("courts")
+    catalog.create_collection("court")
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "Courts", "a" * 64, "नेपाल"])

@@ -12,6 +12,7 @@ import pytest
 from http_service import served, wire
 from support import TEXTS, drop, ingest
 
+from rag_platform.embedding.calibration import SHIPPED, file_name, load_calibration, save_calibration
 from rag_platform.errors import CallerError
 from rag_platform.keys import Keys
 from rag_platform.system import System
@@ -185,6 +186,12 @@ def test_a_search_by_its_address_is_unchanged_until_a_new_generation(
     known = {"If-None-Match": first.headers["etag"]}
     assert client.get("/v1/search", params=params, headers=known).status_code == 304
     assert client.get("/v1/search", params={**params, "k": 1}, headers=known).status_code == 200
+    path = system.home / "calibrations" / file_name("hashing")
+    save_calibration(load_calibration(SHIPPED / path.name, 512), path)
+    recalibrated = client.get("/v1/search", params=params, headers=known)
+    assert (recalibrated.status_code, recalibrated.headers["etag"] != first.headers["etag"]) == (200, True)
+    path.unlink()
+    assert client.get("/v1/search", params=params, headers=known).status_code == 304
     drop(system, {"नयाँ.txt": "पानीको महसुल हरेक महिना बुझाउनुहोला।"})
     ingest(system)
     changed = client.get("/v1/search", params=params, headers=known)
