@@ -36,7 +36,7 @@ def _features(word: str) -> tuple[str, ...]:
     return (*sorted(grams), f"={word}")
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 13)
 def _slot(feature: str, dim: int) -> tuple[int, float]:
     """Return the place of a feature and its sign: the same in every process and on every machine."""
     digest = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")

@@ -121,7 +121,7 @@ def _counts(terms: Iterable[str]) -> Counter[int]:
     return Counter(map(term_index, terms))
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 13)
 def term_index(term: str) -> int:
     """Return the term's sparse dimension: the same in every process and release, unlike ``hash``."""
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=4).digest(), "big")

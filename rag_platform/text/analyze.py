@@ -118,7 +118,7 @@ def _pieces(stem: str) -> list[str]:
     return [_PIECE + stem[i : i + PIECE_LENGTH] for i in range(last)]
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 14)
 def _term_and_stem(word: str, stemmed: bool, respelled: bool) -> tuple[str, str]:
     """Return of a folded word the term, the same for all its forms, and the stem with its last vowel."""
     if word[0].isnumeric():

@@ -41,7 +41,7 @@ def generation(documents: dict[str, str], counts: dict[str, int]) -> Generation:
 def test_slugs_are_readable_and_never_equal() -> None:
     assert slug("नेपाली_कागज") == "नेपाली_कागज"
     assert slug("Alibaba-NLP/gte-multilingual-base") == "Alibaba-NLP--gte-multilingual-base"
-    names = [*NAMES, *ENCODERS]
+    names = [*NAMES, *ENCODERS, "क\ud800", "क\ud801"]
     assert len({slug(name) for name in names}) == len(names)
 
 
