@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["PRIVATE_DEFAULTS", "host_and_path", "is_offline", "keep_private", "shown_address"]
+__all__ = ["PRIVATE_DEFAULTS", "THIS_MACHINE", "host_and_path", "is_offline", "keep_private", "shown_address"]
 
 PRIVATE_DEFAULTS: dict[str, str] = {
     "DAGSTER_DISABLE_TELEMETRY": "yes",
@@ -28,7 +28,8 @@ PRIVATE_DEFAULTS: dict[str, str] = {
 no telemetry but keeps forked workers from a dead lock."""
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+"""Names of it in addresses."""
 _TRUE = {"1", "on", "yes", "true"}
 
 
@@ -46,7 +47,7 @@ def _spare_this_machine() -> None:
     name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"
     spared = [host.strip() for host in os.environ.get(name, "").split(",") if host.strip()]
     if "*" not in spared:
-        os.environ[name] = ",".join(dict.fromkeys([*spared, *_THIS_MACHINE]))
+        os.environ[name] = ",".join(dict.fromkeys([*spared, *THIS_MACHINE]))
 
 
 def is_offline() -> bool:

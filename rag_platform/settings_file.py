@@ -20,8 +20,8 @@ from rag_platform.errors import InvalidSetting
 __all__ = ["FOREIGN_NAMES", "check_names", "described", "gathered", "parted", "told", "written"]
 
 FOREIGN_NAMES = frozenset({"LLM_MODEL", "OLLAMA_MODELS", "REQUESTS_PER_MINUTE", "RAG_URL", "RAG_KEY"})
-"""Names that other programs really use and that look like a slip of ours: never refused. The last two are those
-of clients of the service (``docs/examples``), which may be set in the same shell."""
+"""Names that other programs really use and that look like a slip of ours: never refused. The last two are
+those of clients of the service (``docs/examples``), which may be set in the same shell."""
 
 
 def gathered(env_file: Path | None, overrides: Mapping[str, str], known: Sequence[str]) -> dict[str, str]:

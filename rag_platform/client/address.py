@@ -5,11 +5,9 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from rag_platform.errors import CallerError
-from rag_platform.privacy import shown_address
+from rag_platform.privacy import THIS_MACHINE, shown_address
 
 __all__ = ["checked_key", "repaired"]
-
-_HERE = ("localhost", "127.0.0.1", "::1")
 
 
 def repaired(url: str) -> str:
@@ -28,7 +26,7 @@ def repaired(url: str) -> str:
     try:
         if "://" not in written:
             host = urlsplit(f"//{written}").hostname
-            written = f"{'http' if host in _HERE else 'https'}://{written}"
+            written = f"{'http' if host in THIS_MACHINE else 'https'}://{written}"
         parts = urlsplit(written)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         has_password = "@" in parts.netloc
