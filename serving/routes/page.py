@@ -167,7 +167,7 @@ async def _found(request: Request, form: Form, said: Words) -> _Shown:
 
 
 def _holdings(service: Service, caller: Principal, form: Form) -> dict[str, Any]:
-    """Return what the form offers: collections and documents that the caller may read."""
+    """Return what the form offers the caller: collections, documents, and how many a search reaches."""
     known = [one for one in service.platform.collections() if caller.may_use(one.name)]
     chosen = form.collection if form.collection in {one.name for one in known} else _own(service, caller)
     sources = [entry.source for entry in service.system.catalog.entries(chosen)] if chosen else []
@@ -175,7 +175,11 @@ def _holdings(service: Service, caller: Principal, form: Form) -> dict[str, Any]
         "own": _own(service, caller),
         "collections": sorted(one.name for one in known),
         "documents": sources[:_MOST_DOCUMENTS],
-        "holdings": sum(one.n_documents for one in known if one.generations),
+        "holdings": sum(
+            one.n_documents
+            for one in known
+            if one.generations and (form.collection == EVERY or one.name == chosen)
+        ),
     }
 
 

@@ -213,6 +213,19 @@ def test_a_key_of_several_others_is_told_nothing_of_the_default_collection(
     assert (found.status_code, '<h3 lang="ne">खानेपानी.txt</h3>' in found.text) == (200, True)
 
 
+@pytest.mark.parametrize(
+    ("key", "collection", "n"),
+    [("all", "", "१"), ("all", "*", "३"), ("all", "roads", "१"), ("works", "", "२")],
+)
+def test_the_start_counts_the_documents_that_a_search_reaches(
+    locked: tuple[httpx.Client, dict[str, str]], key: str, collection: str, n: str
+) -> None:
+    client, keys = locked
+    headers = {"authorization": f"Bearer {keys[key]}", "accept-language": "ne"}
+    start = client.get("/", params={"collection": collection}, headers=headers)
+    assert f'<p class="holdings">{n} कागजात' in start.text
+
+
 def test_a_service_without_documents_says_what_to_do(tmp_path: Path) -> None:
     with served(create_app(system=wire(tmp_path / "empty"))) as client:
         answer = client.get("/", params={"q": "कर"})
