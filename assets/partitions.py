@@ -13,8 +13,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from rag_platform.answering.profiles import named_models
 from rag_platform.embedding.catalogue import ENCODERS, resolve
+from rag_platform.profiles import named_models
 from rag_platform.settings import Settings
 from rag_platform.system import System
 

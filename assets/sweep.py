@@ -21,13 +21,13 @@ from assets.collections import collections
 from assets.metadata import Metadata, annotate
 from assets.partitions import MODELS, SINGLE_RUN
 from assets.platform import Platform
-from rag_platform.answering.profiles import named_models
 from rag_platform.evaluation.judge.cases import DEEPEVAL_METRICS
 from rag_platform.evaluation.leaderboard import Leaderboard
 from rag_platform.evaluation.leaderboard import leaderboard as board_of
 from rag_platform.evaluation.report.tables import metadata as board_metadata
 from rag_platform.evaluation.results import Cell, Run, last_used
 from rag_platform.evaluation.sweep import Report, grid
+from rag_platform.profiles import named_models
 from rag_platform.settings import Settings
 from rag_platform.sweeping.request import SweepRequest
 from rag_platform.sweeping.wiring import Bench, open_sweep

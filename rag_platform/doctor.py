@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
 
-from rag_platform.answering.profiles import named_models
 from rag_platform.embedding.encoders import ENCODERS, can_load, resolve
 from rag_platform.errors import InvalidSetting, RagError
+from rag_platform.profiles import named_models
 from rag_platform.settings import Settings
 from rag_platform.settings_defaults import FULL_PROFILE
 

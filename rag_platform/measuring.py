@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from rag_platform.answering.profiles import named_models
 from rag_platform.embedding.catalogue import resolve
 from rag_platform.evaluation.collection import Reading, publish_set, read_set
 from rag_platform.evaluation.datasets import Dataset
@@ -23,6 +22,7 @@ from rag_platform.evaluation.retrieval import (
     evaluate_retrieval,
     searchable,
 )
+from rag_platform.profiles import named_models
 from rag_platform.settings import Settings
 from rag_platform.storage import TableStore
 from rag_platform.system import System

@@ -15,7 +15,6 @@ from rag_platform.answering.extractive import ExtractiveGenerator
 from rag_platform.answering.gguf import Engines
 from rag_platform.answering.nearness import Nearness, nearness
 from rag_platform.answering.pages import PageFinder
-from rag_platform.answering.profiles import named_models
 from rag_platform.answering.prompts import PromptGenerator
 from rag_platform.answering.providers import Access, Connection, connect
 from rag_platform.answering.refusal import CalibratedGate
@@ -36,6 +35,7 @@ from rag_platform.errors import CallerError, MissingDependency, StorageError, Un
 from rag_platform.inbox import Inbox
 from rag_platform.parsing.parse import ParseOptions
 from rag_platform.parsing.pool import Limits
+from rag_platform.profiles import named_models
 from rag_platform.protocols import Chunker, Encoder, Generator, Index, Reranker, Tokenizer
 from rag_platform.question_log import QuestionLog
 from rag_platform.reranking.rerankers import load_reranker

@@ -13,9 +13,9 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from rag_platform.answering.profiles import named_models
 from rag_platform.keys import PREFIX
 from rag_platform.moments import utc
+from rag_platform.profiles import named_models
 from rag_platform.settings import Settings
 from rag_platform.watching import current
 from serving.watch import Watched

@@ -79,8 +79,8 @@ def _listed(value: object) -> object:
 
 def models(output: Output = Format.table, env_file: EnvFile = None, verbose: Verbose = False) -> None:
     """List the embedding models, which are active, and which can be loaded here."""
-    from rag_platform.answering.profiles import named_models
     from rag_platform.embedding.encoders import ENCODERS, can_load, resolve
+    from rag_platform.profiles import named_models
 
     settings = open_settings(env_file, verbose)
     named = named_models(settings.model_profiles).encoders

@@ -280,7 +280,7 @@ def resolve(name: str, profiles: Mapping[str, EncoderSpec] = MappingProxyType({}
 
     Args:
         name: As it was named.
-        profiles: The models that somebody has given names of their own (``answering.profiles``).
+        profiles: The models that somebody has given names of their own (``profiles``).
 
     Raises:
         UnknownName: No model of the catalogue is called so; the message holds the nearest one.

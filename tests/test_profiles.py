@@ -10,10 +10,10 @@ from local_server import Body, LocalServer, serving
 from support import drop, ingest
 
 from rag_platform import ingestion
-from rag_platform.answering.profiles import read_profiles
 from rag_platform.errors import InvalidSetting, UnknownName
 from rag_platform.evaluation.sweep import grid
 from rag_platform.listing import models
+from rag_platform.profiles import read_profiles
 from rag_platform.settings import Settings
 from rag_platform.system import System
 from rag_platform.types import DEFAULT_COLLECTION
