@@ -35,6 +35,7 @@ def add(
     expires: Annotated[
         str | None, typer.Option("--expires", help="Last day, as 2027-04-13, or days, as 90d.")
     ] = None,
+    output: Output = Format.table,
     env_file: EnvFile = None,
     verbose: Verbose = False,
 ) -> None:
@@ -43,7 +44,10 @@ def add(
     made = _keys(env_file, verbose).add(
         name, [_scope(one) for one in scope or ["read"]], collections=collection or (), expires_at=end
     )
-    typer.echo(made)
+    if output is Format.table:  # the key alone, for scripts
+        typer.echo(made)
+    else:
+        emit(output, {"name": name, "key": made}, [])
     say(f"the key {name!r} is shown this once; send it as 'Authorization: Bearer KEY'")
 
 
@@ -57,9 +61,13 @@ def list_keys(output: Output = Format.table, env_file: EnvFile = None, verbose: 
 
 
 @keys.command()
-def revoke(name: KeyName, env_file: EnvFile = None, verbose: Verbose = False) -> None:
+def revoke(
+    name: KeyName, output: Output = Format.table, env_file: EnvFile = None, verbose: Verbose = False
+) -> None:
     """Take a key back; services that run refuse it at once."""
     _keys(env_file, verbose).revoke(name)
+    if output is not Format.table:
+        emit(output, {"revoked": name}, [])
     say(f"the key {name!r} is no longer known")
 
 

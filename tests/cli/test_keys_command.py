@@ -51,6 +51,10 @@ def test_a_key_is_made_listed_and_revoked(home: Path, capsys: pytest.CaptureFixt
     assert "digest" not in listed
     assert "laws" in run(capsys, "list")[1]
 
+    _, another, _ = run(capsys, "add", "वडा-६", "--format", "json")
+    assert Keys(home).whose(json.loads(another)["key"]) == Principal("वडा-६", frozenset({"read"}), None)
+    assert json.loads(run(capsys, "revoke", "वडा-६", "--format", "json")[1]) == {"revoked": "वडा-६"}
+
     assert run(capsys, "revoke", "वडा-५")[0] == 0
     assert Keys(home).whose(made.strip()) is None
     assert "there are no keys yet" in run(capsys, "list")[2]
