@@ -29,6 +29,9 @@ _AT_ONCE = 8
 """Threads that may wait for pages, beside those that search."""
 _NO_SPAN = "give both start and end, from a hit or a citation, with start before end"
 
+_TO_SAME_SITE = {"Cross-Origin-Resource-Policy": "same-site", "X-Content-Type-Options": "nosniff"}
+"""A page of another site that shows a picture learns its size, and so that there is one."""
+
 Position = Annotated[int | None, Query(ge=0, description="code point of the document, as of a hit")]
 Width = Annotated[int, Query(ge=MIN_WIDTH, le=MAX_WIDTH, description="pixels")]
 T = TypeVar("T")
@@ -80,7 +83,7 @@ async def image(
     if is_known(request, version):
         return Response(status_code=304, headers=headers)
     found = await _threaded(request, lambda: renderer.picture(document, page, width=width, span=span))
-    told = {**headers, "X-Marked": str(found.marked).lower(), "X-Content-Type-Options": "nosniff"}
+    told = {**headers, **_TO_SAME_SITE, "X-Marked": str(found.marked).lower()}
     return Response(found.content, media_type="image/webp", headers=told)
 
 

@@ -45,6 +45,7 @@ def test_a_page_is_drawn_once_and_then_known_by_its_tag(client: httpx.Client) ->
     assert (first.status_code, first.headers["content-type"]) == (200, "image/webp")
     assert Image.open(io.BytesIO(first.content)).size[0] == 300
     assert first.headers["x-marked"] == "false"
+    assert first.headers["cross-origin-resource-policy"] == "same-site"
     tag = first.headers["etag"]
     again = client.get(address, params={"width": 300}, headers={"if-none-match": tag})
     assert (again.status_code, again.content) == (304, b"")
