@@ -71,6 +71,11 @@ def shown_address(url: str) -> str:
 
     >>> shown_address("http://rag:secret@localhost:8000/v1?key=secret")
     'http://localhost:8000/v1'
+    >>> shown_address("http://rag:secret@[::1/v1?key=secret")
+    '[::1/v1'
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # it is none
+        return url.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -253,8 +253,12 @@ def signature(secret: bytes, message_id: str, sent_at: int, body: str) -> str:
 
 
 def _checked(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not (fits and url.isprintable()):
         raise InvalidSetting(
             f"RAG_WEBHOOK_URLS names {shown_address(url)!r}; give an address as https://example.org/hook"
         )

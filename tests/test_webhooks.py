@@ -219,6 +219,8 @@ def test_an_address_stays_out_of_the_log_with_its_secrets(
     [
         ("ftp://example.org/hook", SECRET, "RAG_WEBHOOK_URLS"),
         ("https://", SECRET, "RAG_WEBHOOK_URLS"),
+        ("https://example.org:द्वार/hook", SECRET, "RAG_WEBHOOK_URLS"),
+        ("https://[::1/hook", SECRET, "RAG_WEBHOOK_URLS"),
         ("https://example.org", "गोप्य", "openssl rand -base64 32"),
     ],
 )
