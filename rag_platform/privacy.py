@@ -8,9 +8,17 @@ what the user has set on purpose stays.
 from __future__ import annotations
 
 import os
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-__all__ = ["PRIVATE_DEFAULTS", "THIS_MACHINE", "host_and_path", "is_offline", "keep_private", "shown_address"]
+__all__ = [
+    "PRIVATE_DEFAULTS",
+    "THIS_MACHINE",
+    "address_parts",
+    "host_and_path",
+    "is_offline",
+    "keep_private",
+    "shown_address",
+]
 
 PRIVATE_DEFAULTS: dict[str, str] = {
     "DAGSTER_DISABLE_TELEMETRY": "yes",
@@ -79,3 +87,17 @@ def shown_address(url: str) -> str:
     except ValueError:  # it is none
         return url.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def address_parts(url: str) -> SplitResult | None:
+    """Return the parts of an ``http`` or ``https`` address; None where it is none.
+
+    >>> [address_parts(one) is None for one in ("https://example.org/v1", "http://[", "http://a:b", "ftp://a")]
+    [False, True, True, True]
+    """
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if fits and url.isprintable() else None

@@ -23,11 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 from rag_platform.errors import InvalidSetting, RagError, StorageError
 from rag_platform.moments import utc
-from rag_platform.privacy import shown_address
+from rag_platform.privacy import address_parts, shown_address
 from rag_platform.protocols import Manifest
 from rag_platform.sqlite_file import SqliteFile
 from rag_platform.types import fingerprint
@@ -253,12 +252,7 @@ def signature(secret: bytes, message_id: str, sent_at: int, body: str) -> str:
 
 
 def _checked(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fits = False
-    if not (fits and url.isprintable()):
+    if address_parts(url) is None:
         raise InvalidSetting(
             f"RAG_WEBHOOK_URLS names {shown_address(url)!r}; give an address as https://example.org/hook"
         )

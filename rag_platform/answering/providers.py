@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import regex
 
 from rag_platform.answering.gguf import Engine, Engines
 from rag_platform.errors import InvalidSetting, UnknownName
-from rag_platform.privacy import host_and_path
+from rag_platform.privacy import address_parts, host_and_path, shown_address
 
 __all__ = ["PROVIDERS", "Access", "Connection", "Provider", "connect", "repaired"]
 
@@ -209,14 +208,16 @@ def repaired(base_url: str, *, root: str = "") -> str:
     Raises:
         InvalidSetting: It is no address.
     """
-    url = base_url.strip().strip("\"'").rstrip("/")
+    url = base_url.strip().strip("\"'")
     if not url:
         return ""
     if "://" not in url:
         url = f"http://{url}" if regex.match(r"(?:localhost|[\d.]+|\[)", url) else f"https://{url}"
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidSetting(f"the address {base_url!r} of a provider is none; write https://HOST/v1")
+    parts = address_parts(url)
+    if parts is None:
+        raise InvalidSetting(
+            f"the address {shown_address(base_url)!r} of a provider is none; write https://HOST/v1"
+        )
     path = _CALL.sub("", parts.path.rstrip("/"))
     if root:
         path = path.removesuffix(root)

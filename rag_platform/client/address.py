@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from rag_platform.errors import CallerError
-from rag_platform.privacy import THIS_MACHINE, shown_address
+from rag_platform.privacy import THIS_MACHINE, address_parts, shown_address
 
 __all__ = ["checked_key", "repaired"]
 
@@ -27,14 +27,12 @@ def repaired(url: str) -> str:
         if "://" not in written:
             host = urlsplit(f"//{written}").hostname
             written = f"{'http' if host in THIS_MACHINE else 'https'}://{written}"
-        parts = urlsplit(written)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        has_password = "@" in parts.netloc
-    except ValueError:
-        fits, has_password = False, "@" in written
-    if has_password:
+    except ValueError:  # told below
+        written = f"//{written}"
+    parts = address_parts(written)
+    if "@" in (written if parts is None else parts.netloc):
         raise CallerError("the address holds a name or a password; leave them out, and give the key as key=")
-    if not fits:
+    if parts is None:
         raise CallerError(f"{shown_address(url)!r} is no address of a service; write http://127.0.0.1:8080")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1').rstrip('/')}"
 

@@ -14,7 +14,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 import numpy as np
 from pydantic import BaseModel, Field, ValidationError
@@ -24,6 +23,7 @@ from rag_platform.evaluation.answer_measures import Measured, Refusals, answer_s
 from rag_platform.evaluation.datasets import Case, Dataset, Label
 from rag_platform.evaluation.ranking import Measure, Ranked
 from rag_platform.evaluation.statistics import mean_intervals
+from rag_platform.privacy import address_parts, shown_address
 from rag_platform.text.normalize import stored_text
 from rag_platform.types import Answer, Usage
 
@@ -110,9 +110,10 @@ class Service(contextlib.AbstractContextManager["Service"]):
     ) -> None:
         import httpx
 
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise CallerError(f"{url!r} is no address of a service; write http://127.0.0.1:8080")
+        if address_parts(url) is None:
+            raise CallerError(
+                f"{shown_address(url)!r} is no address of a service; write http://127.0.0.1:8080"
+            )
         self.url = url.rstrip("/").removesuffix(_PATH)
         self._options, self._timeout_s, self._first_wait_s = dict(options or {}), timeout_s, first_wait_s
         self._client = httpx.Client(timeout=timeout_s)

@@ -136,8 +136,9 @@ def test_a_service_that_is_not_there_is_an_error_at_once(dataset: Dataset) -> No
         gone = local.url
     with Service(gone) as service, pytest.raises(UpstreamError, match="check that it runs"):
         score_service(service, dataset, [HIT])
-    with pytest.raises(CallerError, match="is no address of a service"):
-        Service("127.0.0.1:8000")
+    for wrong in ("127.0.0.1:8000", "http://[", "http://host:द्वार"):
+        with pytest.raises(CallerError, match="is no address of a service"):
+            Service(wrong)
 
 
 @pytest.mark.parametrize(
