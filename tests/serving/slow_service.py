@@ -11,18 +11,20 @@ from rag_platform.answering.reply import Event
 from rag_platform.cli.app import main
 from rag_platform.platform import RagPlatform
 
-SECONDS = float(sys.argv[1])
-"""After each event of an answer."""
-
 stream = RagPlatform.stream
 
 
-def slowly(self: RagPlatform, question: str, **options: Any) -> Iterator[Event]:
-    for event in stream(self, question, **options):
-        yield event
-        time.sleep(SECONDS)
+def slow_down(seconds: float) -> None:
+    """Wait after each event of an answer."""
+
+    def slowly(self: RagPlatform, question: str, **options: Any) -> Iterator[Event]:
+        for event in stream(self, question, **options):
+            yield event
+            time.sleep(seconds)
+
+    RagPlatform.stream = slowly  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":
-    RagPlatform.stream = slowly  # type: ignore[method-assign]
+    slow_down(float(sys.argv[1]))
     main(sys.argv[2:])
