@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,14 @@ asyncio.set_event_loop(_LOOP)
 
 def pytest_unconfigure() -> None:
     _LOOP.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep half characters that a test logged out of its report: workers cannot send them."""
+    report = yield
+    report.sections = [(name, text.encode("utf-8", "replace").decode()) for name, text in report.sections]
+    return report
 
 
 @pytest.fixture(autouse=True)
