@@ -49,16 +49,19 @@ def write_hub(hub: Path, texts: Sequence[str], names: Sequence[str] = (*ENCODERS
     Args:
         hub: The folder for ``HF_HOME``.
         texts: What the tokenizers know the words of.
-        names: Of ``ENCODERS``, of ``RERANKERS``, or ``UNPACKED`` (half a gigabyte).
+        names: Of ``ENCODERS``, of ``RERANKERS``, or ``UNPACKED`` (half a gigabyte). Those that the installed
+            transformers cannot build are left out: a sweep says that they cannot be loaded.
     """
     import shutil
 
-    from embedding.tiny_models import TinyModels
+    from embedding.tiny_models import TinyModels, missing
 
     from rag_platform.embedding.unpack import unpack_bundled
 
     tiny = TinyModels(hub / "made", texts, max_tokens=_READS)
     for name in names:
+        if name in ENCODERS and missing(ENCODERS[name][1]):
+            continue
         folder = snapshot(hub, name)
         if name == UNPACKED:
             folder.parent.mkdir()

@@ -82,6 +82,23 @@ class TinyModels:
         whole.save(str(folder), create_model_card=False)
 
 
+_CLASSES = {
+    "xlm-roberta": "XLMRoberta",
+    "jina_embeddings_v3": "JinaEmbeddingsV3",
+    "gte": "Gte",
+    "eurobert": "EuroBert",
+    "qwen3": "Qwen3",
+}
+
+
+def missing(architecture: str) -> str:
+    """Return why the installed transformers builds no such architecture; empty: it does."""
+    import transformers
+
+    name = f"{_CLASSES[architecture.split()[0]]}Model"
+    return "" if hasattr(transformers, name) else f"transformers {transformers.__version__} has no {name}"
+
+
 def _model(kind: str, n_words: int, max_tokens: int) -> Any:
     import transformers as t
 

@@ -29,8 +29,18 @@ def parsed(*jobs: Job, workers: int = 1, limits: Limits | None = None) -> dict[s
     return dict(parse_all(jobs, OPTIONS, workers=workers, limits=limits or Limits()))
 
 
+BEFORE: set[psutil.Process] = set()
+"""What ran below this process already: other tests share a browser, and a killed engine may lie there."""
+
+
+@pytest.fixture(autouse=True)
+def _what_ran_before() -> None:
+    BEFORE.clear()
+    BEFORE.update(psutil.Process().children(recursive=True))
+
+
 def children() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
+    return [one for one in psutil.Process().children(recursive=True) if one not in BEFORE]
 
 
 @pytest.fixture

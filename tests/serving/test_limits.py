@@ -159,6 +159,6 @@ def test_a_tool_that_takes_too_long_says_so(system: System, monkeypatch: pytest.
         assert answer.status_code == 200
         assert "it took longer than 0.45 s (RAG_DEADLINE_S)" in answer.text
         assert "(code: deadline_exceeded)" in answer.text
-        assert waiting == ["tool"]
+        assert waiting == ["search_documents"]
         go_on.set()
         assert '"isError":false' in client.post("/mcp", json=asked, headers=headers).text

@@ -19,7 +19,7 @@ from sweeping_set import write_set
 from rag_platform.evaluation.results import Run
 
 ROOT = Path(__file__).parents[2]
-TINY = ("tiny/jina-embeddings-v3", "tiny/gte-multilingual-base")
+TINY = ("tiny/jina-embeddings-v3", "tiny/bge-m3")
 RERANKER = "tiny/bge-reranker-v2-gemma"
 
 
